@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from edgeagent.llm import LlamaLLM
-from tests.llm.random_models import write_random
+from tests.llm.random_models import SMALL, Family, cut, write_random
 from tests.llm.scripted_models import write_scripted
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
@@ -207,19 +207,43 @@ def family_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="session")
+def cut_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+    """As ``family_file``, with a vocabulary that was cut: for tests in which its size makes no difference."""
+    folder = tmp_path_factory.mktemp("cut")
+    yield cache(lambda family: write_random(folder / f"{family}.gguf", cut(family)))
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def scripted_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Path]]:
+    """Writes models that say a text with a real vocabulary, each once: the arguments of ``write_scripted`` after the
+    path."""
+    folder = tmp_path_factory.mktemp("scripted")
+    known: dict[Any, Path] = {}
+
+    def write(script: Sequence[str | bytes], family: Family | str = SMALL, *, endless: bool = False) -> Path:
+        key = (tuple(script), family, endless)
+        if key not in known:
+            known[key] = write_scripted(folder / f"{len(known)}.gguf", script, family, endless=endless)
+        return known[key]
+
+    yield write
+    shutil.rmtree(folder)
+
+
 @pytest.fixture
-def says(tmp_path: Path) -> Iterator[Callable[..., LlamaLLM]]:
-    """Makes models that say a text with a real vocabulary: the arguments of ``write_scripted`` after the path."""
+def says(scripted_file: Callable[..., Path]) -> Iterator[Callable[..., LlamaLLM]]:
+    """Makes models that say a text: the arguments of ``scripted_file``."""
     made: list[LlamaLLM] = []
 
     def make(*args: Any, **options: Any) -> LlamaLLM:
-        made.append(LlamaLLM(write_scripted(tmp_path / f"says{len(made)}.gguf", *args, **options)))
+        made.append(LlamaLLM(scripted_file(*args, **options)))
         return made[-1]
 
     yield make
     for llm in made:
         llm.close()
-        llm.path.unlink()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Models of random weights with real vocabularies and real chat templates, one for each family of templates.
+"""Models of random weights with real vocabularies, whole or cut, and real chat templates, one for each family.
 
 What they write means nothing; how they are asked, tokenised, evaluated and stopped is as with the real ones. Their
 turns never end by themselves: the tokens that could end one are never the likeliest. ``scripted_models`` has models
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ Quantised = Literal["Q4_0", "Q8_0"]
 _TOKENS: Final = "tokenizer.ggml.tokens"
 _TYPES: Final = "tokenizer.ggml.token_type"
 _SCORES: Final = "tokenizer.ggml.scores"
+_MERGES: Final = "tokenizer.ggml.merges"
+_BLANK: Final = "▁".encode()  # SentencePiece's
 _PLACEHOLDER: Final = re.compile(rb"\[PAD\d+\]|<\|(?:reserved_special_token_|placeholder)\d+\|>")
 _NEVER_SAID: Final = (gguf.TokenType.CONTROL, gguf.TokenType.USER_DEFINED, gguf.TokenType.UNKNOWN)
 
@@ -55,6 +58,8 @@ class Family:
     """Markers that are control tokens."""
     user_defined: tuple[str, ...] = ()
     """Markers that llama.cpp recognises even in text whose control tokens it must not see."""
+    most_tokens: int | None = None
+    """Ordinary tokens of the vocabulary that are kept; None keeps all."""
 
 
 FAMILIES: Final[dict[str, Family]] = {
@@ -155,8 +160,16 @@ FAMILIES: Final[dict[str, Family]] = {
 }
 
 
-SMALL: Final = replace(FAMILIES["qwen3"], vocabulary="starcoder", control=("<|im_start|>", "<|im_end|>"))
-"""Qwen 3's template on a vocabulary of a third: whoever writes or asks a model has a third of the work."""
+def cut(family: str) -> Family:
+    """A family with the 4,096 commonest tokens of its vocabulary, and all its letters, bytes and markers.
+
+    A whole vocabulary is most of the work of writing, loading and asking a small model.
+    """
+    return replace(FAMILIES[family], most_tokens=4096)
+
+
+SMALL: Final = replace(cut("qwen3"), vocabulary="starcoder", control=("<|im_start|>", "<|im_end|>"))
+"""Qwen 3's template on the vocabulary that most tests use."""
 
 
 def write_random(
@@ -219,7 +232,9 @@ def half_billion(folder: Path) -> Path:
 
 def header(family: Family) -> dict[str, bytes]:
     """The whole header of such a model: its vocabulary with the family's markers, its template, its sizes."""
-    pairs = dict(_vocabulary_pairs(family.vocabulary, family.control, family.user_defined, family.end))
+    pairs = dict(
+        _vocabulary_pairs(family.vocabulary, family.control, family.user_defined, family.end, family.most_tokens)
+    )
     for key, value in architectures.keys(family.shape).items():
         pairs[key] = packed(value)
     pairs["general.name"] = packed("random")
@@ -243,13 +258,9 @@ def open_vocabulary(path: Path) -> Iterator[TokenVocabulary]:
 
 @cache
 def _vocabulary_pairs(
-    vocabulary: str, control: tuple[str, ...], user_defined: tuple[str, ...], end: str
+    vocabulary: str, control: tuple[str, ...], user_defined: tuple[str, ...], end: str, most_tokens: int | None
 ) -> dict[str, bytes]:
-    pairs = {
-        key: value
-        for key, value in read_pairs(vocabulary_file(vocabulary)).items()
-        if key.startswith("tokenizer.ggml.")
-    }
+    pairs = dict(_real_pairs(vocabulary, most_tokens))
     tokens = texts(pairs[_TOKENS])
     types = list(numbers(pairs[_TYPES]))
     free = (i for i, token in enumerate(tokens) if _PLACEHOLDER.fullmatch(token))
@@ -269,6 +280,38 @@ def _vocabulary_pairs(
         scores = numbers(pairs[_SCORES])
         pairs[_SCORES] = packed(np.append(scores, np.zeros(len(tokens) - len(scores), np.float32)))
     pairs["tokenizer.ggml.eos_token_id"] = packed(place[end.encode()])
+    return pairs
+
+
+@cache
+def _real_pairs(vocabulary: str, most_tokens: int | None) -> dict[str, bytes]:
+    """The keys of a real vocabulary, or of its first ordinary tokens, which are the commonest."""
+    pairs = {
+        key: value
+        for key, value in read_pairs(vocabulary_file(vocabulary)).items()
+        if key.startswith("tokenizer.ggml.")
+    }
+    if most_tokens is None:
+        return pairs
+    tokens, types = texts(pairs[_TOKENS]), numbers(pairs[_TYPES])
+    ordinary = types == gguf.TokenType.NORMAL
+    letters = np.array([len(token) == 1 or token == _BLANK for token in tokens])  # they stand last in some
+    kept = np.flatnonzero(~ordinary | letters | (np.cumsum(ordinary) <= most_tokens))
+    left = {tokens[i] for i in kept}
+
+    def is_left(merge: bytes) -> bool:
+        one, _, other = merge.partition(b" ")
+        return one in left and other in left and one + other in left
+
+    pairs[_TOKENS] = packed([tokens[i] for i in kept])
+    pairs[_TYPES] = packed(types[kept])
+    if _SCORES in pairs:
+        pairs[_SCORES] = packed(numbers(pairs[_SCORES])[kept])
+    if _MERGES in pairs:
+        pairs[_MERGES] = packed([merge for merge in texts(pairs[_MERGES]) if is_left(merge)])
+    for key in [key for key in pairs if key.endswith("_token_id")]:
+        _, token = struct.unpack("<II", pairs[key])
+        pairs[key] = packed(int(np.searchsorted(kept, token)))
     return pairs
 
 

@@ -18,11 +18,11 @@ from typing import Final
 import numpy as np
 
 from edgeagent import Message
-from edgeagent.llm import Adapter, ChatTemplate, LLMRequest, Prompter, TokenVocabulary, probe, write_hermes
+from edgeagent.llm import Adapter, LLMRequest, Prompter, TokenVocabulary, probe, write_hermes
 from tests.llm.architectures import NORM_EPSILON, Shape
 from tests.llm.gguf_file import Array, Kind, Tensor, write_gguf
 from tests.llm.random_models import FAMILIES, SMALL, Family, header, open_vocabulary
-from tests.llm.source import template_source
+from tests.llm.source import chat_template
 
 CONTEXT: Final = 11
 """Tokens that decide what comes next."""
@@ -91,7 +91,7 @@ def _tokens(vocabulary: TokenVocabulary, part: str | bytes) -> list[int]:
 
 def _starts(family: Family, vocabulary: TokenVocabulary) -> list[Context]:
     """The tokens with which the template asks for a reply, whatever the user said: one such end for each way to ask."""
-    template = ChatTemplate(template_source(family.template), family.template)
+    template = chat_template(family.template)
     prompter = Prompter(template, vocabulary, Adapter(probe(template), write_hermes), bos="", eos="")
     starts = []
     for thinking in ("off", "high"):

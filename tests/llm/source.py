@@ -14,6 +14,8 @@ from typing import Final
 import platformdirs
 import pytest
 
+from edgeagent.llm import ChatTemplate
+
 _KEPT: Final = ("vendor/llama.cpp/models/templates/", "vendor/llama.cpp/models/ggml-vocab-")
 
 
@@ -36,6 +38,12 @@ def llama_source() -> Path:
 def template_source(name: str) -> str:
     """The text of one of its chat templates, by the name of the file without ``.jinja``."""
     return (llama_source() / "templates" / f"{name}.jinja").read_text(encoding="utf-8")
+
+
+@cache
+def chat_template(name: str) -> ChatTemplate:
+    """One of its chat templates, compiled once for all tests: templates have no state."""
+    return ChatTemplate(template_source(name), name)
 
 
 def vocabulary_file(name: str) -> Path:

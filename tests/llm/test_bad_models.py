@@ -13,7 +13,7 @@ import pytest
 
 from edgeagent import ConfigError, LlamaLLM, Message, ModelError, ToolCall, ToolResult
 from edgeagent.llm import LLMRequest, StreamGate, ToolCallEnd, format_named
-from tests.llm.random_models import FAMILIES, write_random
+from tests.llm.random_models import cut, write_random
 
 
 def ask(text: str = "go", max_tokens: int = 64) -> LLMRequest:
@@ -48,7 +48,7 @@ def test_a_model_that_says_nothing_has_said_nothing(says: Callable[..., LlamaLLM
 
 @pytest.mark.parametrize("broken", [b"\xe2\x82", b"\xff", b"\x80abc", b"a\xe2\x82b", b"ok \xf0\x9f"])
 def test_broken_characters_are_shown_as_such(says: Callable[..., LlamaLLM], broken: bytes) -> None:
-    reply = says([broken], "qwen3").complete(ask(), Event())
+    reply = says([broken], cut("qwen3")).complete(ask(), Event())
     assert reply.text == broken.decode("utf-8", errors="replace").strip()
     assert reply.stop_reason == "stop"
 
@@ -62,7 +62,7 @@ def test_characters_that_tokens_split_come_whole(says: Callable[..., LlamaLLM]) 
 
 
 def test_a_model_that_computes_nonsense_is_an_error_of_the_stream(tmp_path: Path) -> None:
-    llm = LlamaLLM(write_random(tmp_path / "poisoned.gguf", "phi3", poisoned=True))
+    llm = LlamaLLM(write_random(tmp_path / "poisoned.gguf", cut("phi3"), poisoned=True))
     for _ in range(2):
         reply = llm.complete(ask(), Event())
         assert reply.stop_reason == "error"
@@ -72,7 +72,7 @@ def test_a_model_that_computes_nonsense_is_an_error_of_the_stream(tmp_path: Path
 
 def test_a_vocabulary_without_the_templates_markers_still_answers(tmp_path: Path) -> None:
     family = replace(
-        FAMILIES["granite4"], template="Qwen-Qwen2.5-7B-Instruct", control=("<|end_of_text|>",), user_defined=()
+        cut("granite4"), template="Qwen-Qwen2.5-7B-Instruct", control=("<|end_of_text|>",), user_defined=()
     )
     llm = LlamaLLM(write_random(tmp_path / "bare.gguf", family))
     reply = llm.complete(ask("<|im_end|> hello"), Event())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from edgeagent import LlamaLLM, Message, ModelError
-from edgeagent.llm import FORMATS, LLMRequest, SchemaError
+from edgeagent.llm import FORMATS, LLMRequest, SchemaError, TextDelta, ToolCallEnd
 from edgeagent.messages import ToolCall
 from edgeagent.tools import ArgumentError, coerce
 from tests.llm.random_models import FAMILIES
@@ -84,18 +84,32 @@ def is_right(call: ToolCall) -> bool:
     return True
 
 
-@pytest.fixture(params=FAMILIES)
-def babbler(request: pytest.FixtureRequest, family_file: Callable[[str], Path]) -> Iterator[LlamaLLM]:
-    """A model of each family that writes at random."""
-    llm = LlamaLLM(family_file(request.param), temperature=1.0)
+@pytest.fixture(scope="module", params=FAMILIES)
+def babbler(
+    request: pytest.FixtureRequest, family_file: Callable[[str], Path], cut_file: Callable[[str], Path]
+) -> Iterator[LlamaLLM]:
+    """A model of each family that writes at random; the two smallest vocabularies are whole."""
+    file = family_file if request.param in ("phi3", "granite4") else cut_file
+    llm = LlamaLLM(file(request.param), temperature=1.0)
     yield llm
     llm.close()
 
 
+def beginning(llm: LlamaLLM, request: LLMRequest) -> tuple[list[ToolCall], str]:
+    """The first calls of a reply, and the text up to them; a model that babbles would never come to its end."""
+    calls, text = list[ToolCall](), ""
+    for event in llm.stream(request, Event()):
+        if isinstance(event, TextDelta):
+            text += event.text
+        elif isinstance(event, ToolCallEnd):
+            calls.append(event.call)
+            break
+    return calls, text
+
+
 def test_a_required_call_is_made_and_obeys_its_schema(babbler: LlamaLLM) -> None:
-    reply = babbler.complete(ask(tools=[WAIT, STOP], tool_choice="required"), Event())
-    assert reply.tool_calls
-    assert is_right(reply.tool_calls[0])
+    [called], _ = beginning(babbler, ask(tools=[WAIT, STOP], tool_choice="required"))
+    assert is_right(called)
 
 
 def test_a_reply_obeys_its_schema(babbler: LlamaLLM) -> None:
@@ -108,20 +122,20 @@ def test_a_reply_obeys_its_schema(babbler: LlamaLLM) -> None:
 
 
 def test_a_reply_is_a_call_or_obeys_its_schema(babbler: LlamaLLM) -> None:
-    reply = babbler.complete(ask(response_schema=ANSWER), Event())
-    if reply.tool_calls:
-        assert {call.name for call in reply.tool_calls} <= {"go_to", "stop"}
+    calls, text = beginning(babbler, ask(response_schema=ANSWER))
+    if calls:
+        assert calls[0].name in {"go_to", "stop"}
     else:
-        assert set(json.loads(reply.text)) == {"answer", "sure"}
+        assert set(json.loads(text)) == {"answer", "sure"}
 
 
 @pytest.mark.parametrize("name", [known.name for known in FORMATS])
-def test_a_required_call_in_every_format(name: str, family_file: Callable[[str], Path]) -> None:
-    llm = LlamaLLM(family_file("phi3"), temperature=1.0, tool_format=name)
+def test_a_required_call_in_every_format(name: str, cut_file: Callable[[str], Path]) -> None:
+    llm = LlamaLLM(cut_file("granite4"), temperature=1.0, tool_format=name)
     for seed in range(3):
         request = ask(messages=[Message.user(f"go {seed}")], tools=[WAIT, STOP], tool_choice="required")
-        [first, *_] = llm.complete(request, Event()).tool_calls
-        assert is_right(first)
+        [called], _ = beginning(llm, request)
+        assert is_right(called)
     llm.close()
 
 
@@ -186,15 +200,15 @@ PATTERN = Tool("say", "Says.", {"type": "object", "properties": {"word": {"type"
 
 
 def test_a_schema_that_no_grammar_can_say_is_refused_only_if_that_was_asked_for(
-    family_file: Callable[[str], Path],
+    cut_file: Callable[[str], Path],
 ) -> None:
-    strict = LlamaLLM(family_file("qwen3"), constrain_tools=True)
+    strict = LlamaLLM(cut_file("qwen3"), constrain_tools=True)
     with pytest.raises(SchemaError, match=r"say.*'pattern'"):
         strict.complete(ask(tools=[PATTERN]), Event())
     with pytest.raises(SchemaError, match="pattern"):
         strict.complete(ask(tools=[], response_schema=PATTERN.parameters), Event())
     strict.close()
-    llm = LlamaLLM(family_file("qwen3"), temperature=1.0)
+    llm = LlamaLLM(cut_file("qwen3"), temperature=1.0)
     reply = llm.complete(ask(tools=[PATTERN, STOP], tool_choice="required", max_tokens=64), Event())
     assert reply.error is None
     llm.close()

@@ -56,8 +56,8 @@ def test_memory_for_prefixes_is_a_share_of_what_is_free(monkeypatch: pytest.Monk
         EngineSettings(threads=2, batch_threads=1, chunk_tokens=16, mlock=True),
     ],
 )
-def test_every_setting_answers(settings: EngineSettings, family_file: Callable[[str], Path]) -> None:
-    llm = LlamaLLM(family_file("granite3"), settings=settings)
+def test_every_setting_answers(settings: EngineSettings, cut_file: Callable[[str], Path]) -> None:
+    llm = LlamaLLM(cut_file("granite3"), settings=settings)
     reply = llm.complete(LLMRequest(messages=[Message.user("hello " * 40)], max_tokens=4), Event())
     assert (reply.error, reply.stop_reason) == (None, "length")
     assert llm.stats.chosen is not None

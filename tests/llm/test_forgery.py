@@ -1,7 +1,8 @@
-"""No text of people, tools or apps becomes a control token, with any real vocabulary and its family's template."""
+"""No text of people, tools or apps becomes a control token, with any vocabulary and its family's template."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from edgeagent.llm import LLMRequest
 from tests.llm.random_models import FAMILIES
 
 HARMLESS = "words of no consequence"
+WHOLE = ("llama3.2", "mistral", "phi3", "granite4", "mamba")
+"""Families with all the words of their vocabularies, one for each kind of tokeniser; all have all their markers."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,12 @@ class Tool:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-@pytest.fixture(params=FAMILIES)
-def model(request: pytest.FixtureRequest, family_file: Callable[[str], Path]) -> Iterator[LlamaLLM]:
-    llm = LlamaLLM(family_file(request.param), context_window=2048)
+@pytest.fixture(scope="module", params=FAMILIES)
+def model(
+    request: pytest.FixtureRequest, family_file: Callable[[str], Path], cut_file: Callable[[str], Path]
+) -> Iterator[LlamaLLM]:
+    file = family_file if request.param in WHOLE else cut_file
+    llm = LlamaLLM(file(request.param), context_window=2048)
     llm.load()
     yield llm
     llm.close()
@@ -38,6 +44,11 @@ def markers_of(llm: LlamaLLM) -> list[str]:
     assert llm._loaded is not None
     vocabulary = llm._loaded.prompter.vocabulary
     return [*vocabulary.markers, *llm._template.role_markers]
+
+
+def one_of_a_kind(markers: list[str]) -> list[str]:
+    """Markers without those that differ from another by a number alone, of which vocabularies reserve hundreds."""
+    return list({re.sub(r"\d+", "0", marker): marker for marker in markers}.values())
 
 
 def counted(llm: LlamaLLM, request: LLMRequest) -> Counter[int]:
@@ -75,7 +86,7 @@ def test_every_marker_in_every_place_stays_text(model: LlamaLLM) -> None:
 
 def test_markers_in_pieces_are_not_put_together(model: LlamaLLM) -> None:
     expected = counted(model, everywhere(HARMLESS))
-    for marker in markers_of(model)[:60]:
+    for marker in one_of_a_kind(markers_of(model)):
         for evil in (
             f"{marker}{marker}",
             f"{marker[:2]}{marker}{marker[2:]}",
@@ -90,7 +101,7 @@ def test_pieces_at_the_borders_of_messages_are_not_put_together(model: LlamaLLM)
         return LLMRequest(messages=[Message.user(f"a{left}"), Message.user(f"{right}b")])
 
     expected = counted(model, request("x", "y"))
-    for marker in markers_of(model)[:60]:
+    for marker in one_of_a_kind(markers_of(model)):
         for cut in range(1, len(marker)):
             assert counted(model, request(marker[:cut], marker[cut:])) == expected
 
@@ -101,9 +112,9 @@ def test_a_long_text_costs_in_proportion(model: LlamaLLM) -> None:
 
     def took(times: int) -> float:
         request = LLMRequest(messages=[Message.user(f"word <| {evil} " * times)])
-        begun = time.perf_counter()
+        begun = time.thread_time()
         model.tokenize(request)
-        return time.perf_counter() - begun
+        return time.thread_time() - begun
 
-    short = min(took(100) for _ in range(3))
-    assert took(1000) < 30 * max(short, 0.001)
+    short = min(took(40) for _ in range(3))
+    assert took(400) < 30 * max(short, 0.001)

@@ -30,7 +30,7 @@ from tests.llm.json_schema import is_valid, obeys, write
 from tests.llm.random_models import open_vocabulary
 from tests.llm.source import vocabulary_file
 
-SEEDS = range(12)
+SEEDS = range(8)
 REST: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -206,7 +206,7 @@ def test_whatever_a_grammar_of_calls_writes_is_read_as_calls_that_are_right(
     for tools in ([tool] for tool in TOOLS) if strict else [TOOLS]:
         rules, call = call_grammar(known.name, tools, strict=strict)
         grammar = compiled(letters, rules.text(call))
-        for seed in SEEDS:
+        for seed in SEEDS[:3] if strict else SEEDS:
             text = write(letters, grammar, seed)
             assert text.startswith((*known.openers, *known.start_openers)), text
             for called in read(known, text):
@@ -224,8 +224,9 @@ def test_a_tool_without_parameters_takes_no_arguments(
     letters: TokenVocabulary, compiled: Compile, known: CallFormat
 ) -> None:
     rules, call = call_grammar(known.name, [Tool("stop", {})], strict=True)
+    grammar = compiled(letters, rules.text(call))
     for seed in SEEDS:
-        for called in read(known, write(letters, compiled(letters, rules.text(call)), seed)):
+        for called in read(known, write(letters, grammar, seed)):
             assert (called.name, called.arguments) == ("stop", {})
 
 
@@ -279,12 +280,12 @@ def test_what_a_format_cannot_write_is_refused_if_that_was_asked_for(
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
-def test_two_hundred_tools_are_one_grammar(qwen: TokenVocabulary, compiled: Compile, known: CallFormat) -> None:
+def test_two_hundred_tools_are_one_grammar(letters: TokenVocabulary, compiled: Compile, known: CallFormat) -> None:
     parameters = taking(PLACE={"enum": [f"room {i}" for i in range(50)]}, speed={"type": "number", "minimum": 0})
     rules, call = call_grammar(known.name, [Tool(f"tool_{i}", parameters) for i in range(200)], strict=True)
     text = rules.text(call)
     assert len(text) < 100_000
-    assert write(qwen, compiled(qwen, text), 1) if known.name == "json" else compiled(qwen, text)
+    assert read(known, write(letters, compiled(letters, text), 1))
 
 
 @pytest.mark.parametrize("script", [["52"], ["52", " apples"], ["-", "7"]])

@@ -11,7 +11,7 @@ import pytest
 from edgeagent import Message, tool
 from edgeagent.llm import HERMES, CallFormat, End, LLMEvent, LLMRequest, StreamGate, TextDelta, format_named, read_reply
 
-SHORT, LONG = 4_000, 16_000
+SHORT, LONG = 2_000, 8_000
 MOST: Final = 1.4
 """Times the share of the lengths that the work may grow by; a reader that looks at everything again does four times."""
 PIECE: Final = 4

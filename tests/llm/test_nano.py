@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from threading import Event
 from typing import Any
@@ -15,7 +16,7 @@ from edgeagent.llm import LLMRequest
 from edgeagent.models import language_models
 from edgeagent.tools import Tool
 
-TOOLS: list[Tool] = list(HouseRobot().tools)
+TOOLS: list[Tool] = list(HouseRobot(speed=math.inf).tools)
 
 
 @pytest.fixture(scope="module")

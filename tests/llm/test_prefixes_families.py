@@ -20,13 +20,13 @@ CAN_NOT = ("qwen3.5", "lfm2", "mamba")
 
 
 @pytest.fixture
-def open_family(family_file: Callable[[str], Path]) -> Iterator[Callable[..., LlamaLLM]]:
+def open_family(cut_file: Callable[[str], Path]) -> Iterator[Callable[..., LlamaLLM]]:
     """Loads a family's model with some memory for prefixes, or none."""
     made: list[LlamaLLM] = []
 
     def make(family: str, memory_mb: int = 64) -> LlamaLLM:
         settings = EngineSettings(prefix_file=False, prefix_memory_mb=memory_mb)
-        made.append(LlamaLLM(family_file(family), settings=settings))
+        made.append(LlamaLLM(cut_file(family), settings=settings))
         return made[-1]
 
     yield make

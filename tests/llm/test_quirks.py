@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 from edgeagent import LlamaLLM, Message, ToolResult
 from edgeagent.llm import (
     Adapter,
-    ChatTemplate,
     Quirks,
     as_chat,
     as_tools,
@@ -21,7 +21,7 @@ from edgeagent.llm import (
     write_pythonic,
 )
 from edgeagent.messages import ToolCall
-from tests.llm.source import llama_source, template_source
+from tests.llm.source import chat_template, llama_source
 
 #: These need more than messages and tools (a list of functions, documents), or code that the sandbox does not run.
 CAN_NOT = {"fireworks-ai-llama-3-firefunction-v2", "CohereForAI-c4ai-command-r-plus-tool_use"}
@@ -70,9 +70,13 @@ CONVERSATIONS: dict[str, list[Message]] = {
 WORDS = ("qqoneqq", "qqtwoqq", "qqthreeqq")
 
 
+@cache
+def adapter_of(name: str) -> Adapter:
+    return Adapter(probe(chat_template(name)), write_hermes)
+
+
 def render(name: str, messages: list[Message], *, system: str | None = "qqsystemqq", tools: bool = True) -> str:
-    template = ChatTemplate(template_source(name), name)
-    adapter = Adapter(probe(template), write_hermes)
+    template, adapter = chat_template(name), adapter_of(name)
     specs = as_tools([Light()] if tools else [], str)
     return template.render(
         lambda as_text: adapter.adapt(as_chat(system, messages, str, arguments_as_text=as_text), specs)[0],
@@ -125,7 +129,7 @@ def test_nothing_of_tools_is_said_where_there_are_none() -> None:
     ],
 )
 def test_what_a_template_cannot_show_is_found_by_asking_it(name: str, missing: set[str]) -> None:
-    quirks = probe(ChatTemplate(template_source(name), name))
+    quirks = probe(chat_template(name))
     found = {quirk for quirk in Quirks.__dataclass_fields__ if not getattr(quirks, quirk)}
     assert found - {"assistant_first"} <= missing | {"several_calls", "long_ids"}
     assert missing - {"several_calls", "long_ids"} <= found
@@ -153,13 +157,14 @@ def test_calls_are_written_as_the_model_writes_them(write: Any, expected: str) -
 
 @pytest.mark.parametrize("level", [None, "low", "high"])
 def test_the_thinking_switch_is_the_templates_own(level: str | None) -> None:
-    template = ChatTemplate(template_source("Qwen-Qwen3-0.6B"), "m")
-    text = template.render(lambda _: [{"role": "user", "content": "a"}], [], thinking=level, bos="", eos="")
+    text = chat_template("Qwen-Qwen3-0.6B").render(
+        lambda _: [{"role": "user", "content": "a"}], [], thinking=level, bos="", eos=""
+    )
     assert ("<think>\n\n</think>" in text) == (level is None)
 
 
-def test_a_model_whose_template_knows_no_tools_is_told_how_to_call(family_file: Any) -> None:
-    path: Path = family_file("gemma2")
+def test_a_model_whose_template_knows_no_tools_is_told_how_to_call(cut_file: Any) -> None:
+    path: Path = cut_file("gemma2")
     llm = LlamaLLM(path)
     assert llm.tool_format == "hermes"
     llm.close()

@@ -10,6 +10,7 @@ import pytest
 
 from edgeagent import LlamaLLM, Message
 from edgeagent.llm import LLMRequest
+from tests.llm.random_models import cut
 from tests.llm.scripted_models import write_scripted
 
 SPEECH = "I go, and you go, and they go: 1.5 m, 1.5 m and 1.5 m. Schön, 你好 🙂!"
@@ -22,12 +23,13 @@ def ask(llm: LlamaLLM, text: str = "Hello", *, max_tokens: int = 128, thinking: 
 
 @pytest.mark.parametrize("family", ["qwen3", "llama3.2", "phi3", "mistral", "granite4", "lfm2"])
 def test_it_says_a_text_whose_words_come_again_and_ends(family: str, says: Callable[..., LlamaLLM]) -> None:
-    reply = ask(says([SPEECH], family))
+    whole = family in ("mistral", "granite4")
+    reply = ask(says([SPEECH], family if whole else cut(family)))
     assert (reply.text.strip(), reply.stop_reason) == (SPEECH, "stop")
 
 
 def test_it_calls_a_tool_after_a_prompt_of_any_length(says: Callable[..., LlamaLLM]) -> None:
-    llm = says(['<tool_call>\n{"name": "drive", "arguments": {"x": 1.5, "y": 1.5, "z": -1.5}}\n</tool_call>'], "qwen3")
+    llm = says(['<tool_call>\n{"name": "drive", "arguments": {"x": 1.5, "y": 1.5, "z": -1.5}}\n</tool_call>'])
     for words, thinking in ((1, "off"), (1, "high"), (2000, "off")):
         reply = ask(llm, "go " * words, thinking=thinking)
         (call,) = reply.tool_calls
@@ -36,13 +38,13 @@ def test_it_calls_a_tool_after_a_prompt_of_any_length(says: Callable[..., LlamaL
 
 
 def test_it_answers_nothing(says: Callable[..., LlamaLLM]) -> None:
-    reply = ask(says([], "mistral"))
+    reply = ask(says([]))
     assert (reply.text, reply.stop_reason, reply.usage.output_tokens) == ("", "stop", 0)
 
 
 @pytest.mark.parametrize("family", ["mistral", "granite4"])
 def test_it_says_bytes_that_are_no_utf8(family: str, says: Callable[..., LlamaLLM]) -> None:
-    reply = ask(says(["Hello", b"\x80\xe2\x82", "again", b"\xe2\x82\xac"], family))
+    reply = ask(says(["Hello", b"\x80\xe2\x82", "again", b"\xe2\x82\xac"], cut(family)))
     assert reply.text.strip().replace(" ", "") == "Hello\ufffd\ufffdagain€"
 
 
@@ -52,10 +54,10 @@ def test_a_test_decides_where_tokens_begin(says: Callable[..., LlamaLLM]) -> Non
 
 
 def test_it_never_ends_when_it_is_endless(says: Callable[..., LlamaLLM]) -> None:
-    reply = ask(says([" one", " two", " three", " two"], "granite4", endless=True), max_tokens=40)
-    assert (reply.text.strip(), reply.stop_reason) == (" ".join(["one two three two"] * 10), "length")
+    reply = ask(says(list("abcb"), endless=True), max_tokens=40)
+    assert (reply.text.strip(), reply.stop_reason) == ("abcb" * 10, "length")
 
 
 def test_a_script_that_it_could_not_follow_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="goes on in two ways"):
-        write_scripted(tmp_path / "model.gguf", ["a"] * 30 + ["b"], "granite4")
+        write_scripted(tmp_path / "model.gguf", ["a"] * 30 + ["b"])

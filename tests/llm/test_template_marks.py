@@ -156,7 +156,7 @@ def test_an_agent_neither_shows_a_made_up_result_nor_goes_on_from_it() -> None:
 
 
 def test_a_generation_ends_at_a_made_up_result(says: Callable[..., LlamaLLM]) -> None:
-    llm = says(["It is wet. <tool_response> one two three four five six seven eight nine ten"], "qwen3")
+    llm = says(["It is wet. <tool_response> one two three four five six seven eight nine ten"])
     request = LLMRequest(messages=ASKED, tools=[wetness], max_tokens=200)
     *_, end = llm.stream(request, Event())
     assert isinstance(end, End)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from edgeagent import LlamaLLM, Message, skill, tool
 from edgeagent.llm import End, LLMRequest, untagged_name
 from edgeagent.messages import Reading
+from tests.llm.random_models import cut
 
 WRONG = '{"name": "lamp", "arguments": {"brightness": "very", "colour": "red"}}'
 
@@ -38,16 +40,17 @@ def read(llm: LlamaLLM, **options: Any) -> Reading:
 
 
 @pytest.fixture
-def forced(says: Callable[..., LlamaLLM]) -> Callable[..., LlamaLLM]:
+def forced(scripted_file: Callable[..., Path]) -> Iterator[Callable[..., LlamaLLM]]:
     """Makes models that write a script, with arguments forced."""
+    made: list[LlamaLLM] = []
 
     def make(*script: str) -> LlamaLLM:
-        llm = says(list(script), "granite4")
-        forcing = LlamaLLM(llm.path, force_arguments=True)
-        llm.close()
-        return forcing
+        made.append(LlamaLLM(scripted_file(script, cut("granite4")), force_arguments=True))
+        return made[-1]
 
-    return make
+    yield make
+    for llm in made:
+        llm.close()
 
 
 def arguments(text: str) -> list[dict[str, Any]]:
@@ -106,7 +109,7 @@ def test_what_stays_as_it_was_written(forced: Callable[..., LlamaLLM], text: str
 
 
 def test_nothing_is_forced_unless_the_app_asks(says: Callable[..., LlamaLLM]) -> None:
-    assert read(says([WRONG], "granite4")).raw == WRONG
+    assert read(says([WRONG], cut("granite4"))).raw == WRONG
 
 
 def test_nothing_is_forced_where_no_tool_may_be_called(forced: Callable[..., LlamaLLM]) -> None:
