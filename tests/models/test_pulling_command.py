@@ -1,4 +1,4 @@
-"""``edgeagent models pull`` in a process of its own: its output, Ctrl-C, a disk that is full, and one real pull."""
+"""``edgeagent models pull``: its output, Ctrl-C, a disk that is full, and one real pull."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.models import PackageIndex, store
-from tests.models.pulls import CARD, ONE, WHOLE, contents
+from edgeagent.cli import commands
+from edgeagent.models import PackageIndex, pull, store
+from tests.models.pulls import CARD, ONE, WHOLE, Heard, contents, place
 from tests.models.servers import Served, sha256
 
 LIMIT_S = 100
@@ -45,6 +46,20 @@ def started(folder: Path | str, *arguments: str, **options) -> subprocess.Popen[
     return subprocess.Popen(argv, start_new_session=True, **pipes, **options)
 
 
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """``edgeagent models`` in this process, with the catalogue of the test: for commands that end by themselves."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        with pytest.raises(SystemExit) as ended:
+            commands(["models", *arguments], prog_name="edgeagent")
+        return subprocess.CompletedProcess(arguments, ended.value.code, *capsys.readouterr())
+
+    return call
+
+
 def test_paths_go_to_stdout_progress_to_stderr_without_colour(hub: Served, write_catalogue, tmp_path: Path) -> None:
     ann = write_catalogue()
     process = started(tmp_path, "pull", "ann")
@@ -55,11 +70,10 @@ def test_paths_go_to_stdout_progress_to_stderr_without_colour(hub: Served, write
     assert "\x1b" not in out + err
 
 
-def test_a_source_that_the_catalogue_does_not_name_is_wrong_usage(hub: Served, write_catalogue, tmp_path: Path) -> None:
+def test_a_source_that_the_catalogue_does_not_name_is_wrong_usage(hub: Served, write_catalogue, models) -> None:
     write_catalogue(sources="hub")
-    process = started(tmp_path, "pull", "ann", "--from", "index")
-    _, err = process.communicate(timeout=LIMIT_S)
-    assert (process.returncode, err) == (2, "error: ann is not on the index: leave --from out\n")
+    done = models("pull", "ann", "--from", "index")
+    assert (done.returncode, done.stderr) == (2, "error: ann is not on the index: leave --from out\n")
     assert not hub.asked
 
 
@@ -76,23 +90,20 @@ def test_a_source_that_the_catalogue_does_not_name_is_wrong_usage(hub: Served, w
     ],
 )
 def test_a_variable_that_means_nothing_is_told_in_a_line(
-    home: Path, write_catalogue, tmp_path: Path, variable: str, value: str, code: int, told: str
+    home: Path, write_catalogue, models, monkeypatch: pytest.MonkeyPatch, variable, value, code, told
 ) -> None:
     write_catalogue(sources="hub")
-    process = started(tmp_path, "pull", "ann", env=os.environ | {variable: value})
-    _, err = process.communicate(timeout=LIMIT_S)
-    (line,) = err.splitlines()
-    assert (process.returncode, line.endswith(told)) == (code, True), err
+    monkeypatch.setenv(variable, value)
+    done = models("pull", "ann")
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, line.endswith(told)) == (code, True), done.stderr
 
 
 def test_ctrl_c_keeps_what_was_fetched_and_the_next_pull_goes_on(
     index: Served, write_catalogue, tmp_path: Path
 ) -> None:
     ann = write_catalogue(sources="packages")
-    two = index.files.popitem()
-    process = started(tmp_path, "pull", "ann")
-    process.communicate(timeout=LIMIT_S)
-    index.files |= dict([two])
+    place(ann, ONE)
     index.silent = threading.Event()
     process = started(tmp_path, "pull", "ann")
     assert index.in_the_middle.wait(LIMIT_S)
@@ -103,11 +114,10 @@ def test_ctrl_c_keeps_what_was_fetched_and_the_next_pull_goes_on(
     assert not store.paths(ann)[0].exists()
     gate, index.silent = index.silent, None
     gate.set()
-    process = started(tmp_path, "pull", "ann")
-    process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0
+    assert not list(store.parts(ann).glob("*.whl"))
+    pull(ann, Heard())
     assert contents(ann) == [WHOLE, CARD]
-    assert len(index.downloads(ONE[0])) == 1
+    assert not index.downloads(ONE[0])
 
 
 def pips(folder: Path) -> list[str]:
@@ -150,8 +160,7 @@ def test_a_disk_that_takes_no_more_is_told_and_a_pull_with_room_goes_on(
     assert process.returncode == 3
     assert "can't be written: files may not get so large here. What was fetched is kept" in err
     assert not store.paths(ann)[0].exists()
-    process = started(tmp_path, "pull", "ann")
-    process.communicate(timeout=LIMIT_S)
+    pull(ann, Heard())
     assert contents(ann) == [WHOLE, CARD]
     assert hub.downloads("/large/people/voices/en/ann/ann.onnx")[-1] == "bytes=200000-"
 
@@ -256,27 +265,23 @@ def test_tiny_en_of_the_real_index_is_systrans(tmp_path: Path) -> None:
 # --- once, for set-up -------------------------------------------------------------------------------------------------
 
 
-def test_once_fetches_what_is_not_here_and_asks_nobody_for_what_is(
-    hub: Served, write_catalogue, tmp_path: Path
-) -> None:
+def test_once_fetches_what_is_not_here_and_asks_nobody_for_what_is(hub: Served, write_catalogue, models) -> None:
     ann = write_catalogue(sources="hub")
     asked: list[int] = []
     for _ in range(2):
-        process = started(tmp_path, "pull", "--once", "ann")
-        out, _ = process.communicate(timeout=LIMIT_S)
-        assert (process.returncode, out) == (0, "")
+        done = models("pull", "--once", "ann")
+        assert (done.returncode, done.stdout) == (0, "")
         asked.append(len(hub.asked))
     assert contents(ann) == [WHOLE, CARD]
     assert asked[0] == asked[1] > 0
 
 
-def test_once_says_in_a_line_that_nobody_has_it(hub: Served, write_catalogue, tmp_path: Path) -> None:
+def test_once_says_in_a_line_that_nobody_has_it(hub: Served, write_catalogue, models) -> None:
     hub.files.clear()
     write_catalogue(sources="hub")
-    process = started(tmp_path, "pull", "--once", "ann")
-    out, err = process.communicate(timeout=LIMIT_S)
-    assert (process.returncode, out) == (0, "")
-    (line,) = err.splitlines()
+    done = models("pull", "--once", "ann")
+    assert (done.returncode, done.stdout) == (0, "")
+    (line,) = done.stderr.splitlines()
     assert line.startswith("warning: ann could not be fetched, and is not tried again: edgeagent models pull ann (")
 
 

