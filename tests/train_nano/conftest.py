@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,3 +13,11 @@ def scripts_on_path(checkout: Path) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield folder
+
+
+@pytest.fixture(scope="session")
+def corpus(scripts_on_path: Path) -> Any:
+    """The phrase files, which every generator draws from."""
+    from generate import load_corpus  # type: ignore[import-not-found]  # a script beside the trainer
+
+    return load_corpus()

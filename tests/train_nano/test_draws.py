@@ -11,11 +11,10 @@ from edgeagent.train import number
 
 
 @pytest.fixture(scope="module")
-def speaker(scripts_on_path):
-    from generate import load_corpus
+def speaker(corpus):
     from utterances import Speaker
 
-    return Speaker(load_corpus(), random.Random("draws"))
+    return Speaker(corpus, random.Random("draws"))
 
 
 @pytest.fixture(scope="module")
@@ -32,32 +31,30 @@ def made(messages):
         yield [each["function"] for each in message.get("tool_calls", ())]
 
 
-def test_no_request_calls_twice_what_does_nothing_twice(speaker):
-    from generate import Generator, load_corpus
+def test_no_request_calls_twice_what_does_nothing_twice(corpus):
+    from generate import Generator
     from orders import once_each
     from results import Call
 
-    for item in islice(Generator(load_corpus(), "twice").labelled(), 2000):
+    for item in islice(Generator(corpus, "twice").labelled(), 700):
         calls = tuple(Call(each["name"], each["arguments"]) for each in item["calls"])
         assert once_each(calls), item
 
 
-def test_every_rule_says_what_it_calls_once(speaker):
-    from generate import load_corpus
+def test_every_rule_says_what_it_calls_once(corpus, speaker):
     from orders import once_each
 
-    for rule in load_corpus().rules:
+    for rule in corpus.rules:
         assert once_each(speaker.realise(rule).calls()), rule.where
 
 
-def test_every_value_of_a_call_was_said(speaker):
+def test_every_value_of_a_call_was_said(corpus, speaker):
     """A pattern that draws one kind of slot and calls another would call what nobody has said."""
-    from generate import load_corpus
     from grammar import Slot
 
-    for rule in load_corpus().rules:
+    for rule in corpus.rules:
         wanted = {value.key for call in rule.calls for _, value in call.arguments if isinstance(value, Slot)}
-        for _ in range(8 if wanted else 0):
+        for _ in range(4 if wanted else 0):
             assert wanted <= {piece.key for piece in speaker.realise(rule).pieces if isinstance(piece, Slot)}, (
                 rule.where
             )
@@ -118,12 +115,12 @@ def test_nothing_calls_nothing_and_has_a_reply(speaker):
         assert said.reply
 
 
-def test_every_call_of_a_dialogue_is_accepted_by_its_tool(house):
-    from generate import Generator, load_corpus
+def test_every_call_of_a_dialogue_is_accepted_by_its_tool(corpus, house):
+    from generate import Generator
 
     tools = {tool.name: tool for tool in HouseRobot().tools}
-    generator = Generator(load_corpus(), "dialogues")
-    for _ in range(400):
+    generator = Generator(corpus, "dialogues")
+    for _ in range(150):
         messages = generator.dialogue(house, turns=4)
         for calls in made(messages):
             for call in calls:
@@ -271,7 +268,7 @@ def test_an_answer_follows_its_question_and_makes_the_call(speaker, house):
 
     author = Author(speaker, rng)
     asked = answered = 0
-    for _ in range(6000):
+    for _ in range(3000):
         for question, _, then in zip(messages := author.dialogue(house), messages[1:], messages[2:], strict=False):
             if question["content"] in ("For how long?", "How long?"):
                 asked += 1
@@ -292,12 +289,12 @@ def test_robots_of_other_tools_ask_for_what_is_left_out(scripts_on_path):
         assert call.arguments
 
 
-def test_tools_under_other_names_are_called_by_them(scripts_on_path):
-    from generate import Generator, load_corpus
+def test_tools_under_other_names_are_called_by_them(corpus):
+    from generate import Generator
 
-    generator = Generator(load_corpus(), "renamed")
-    renamed = [setting for _ in range(1500) if (setting := generator.setting()).renaming is not None]
-    assert len(renamed) > 50
+    generator = Generator(corpus, "renamed")
+    renamed = [setting for _ in range(600) if (setting := generator.setting()).renaming is not None]
+    assert len(renamed) > 20
     seen = set()
     for setting in renamed:
         assert not setting.whole

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,13 @@ from edgeagent.llm import LLMRequest
 from edgeagent.resources import models_dir
 
 
-def test_the_tokenizer_of_a_file_is_the_engine_s(nano: LlamaLLM) -> None:
-    from generate import Generator, load_corpus  # type: ignore[import-not-found]  # scripts beside the trainer
+def test_the_tokenizer_of_a_file_is_the_engine_s(nano: LlamaLLM, corpus: Any) -> None:
+    from generate import Generator  # type: ignore[import-not-found]  # a script beside the trainer
     from template import render  # type: ignore[import-not-found]  # a script beside the trainer
     from tokenizer import read  # type: ignore[import-not-found]  # a script beside the trainer
 
     tokenizer = read(models_dir() / "nano.gguf")
-    said = [item["text"] for item in islice(Generator(load_corpus(), "tokens").labelled(), 300)]
+    said = [item["text"] for item in islice(Generator(corpus, "tokens").labelled(), 300)]
     for text in [*said, "geh in die Küche 😀 12345 \u200b 你好"]:
         theirs = nano.tokenize(LLMRequest(messages=[Message.user(text)]))
         assert tokenizer.encode(render([{"role": "user", "content": text}], [], generation_prompt=True)).ids == theirs

@@ -95,10 +95,11 @@ def test_what_comes_close_to_a_call_has_none(robots):
 def test_training_and_product_show_invented_tools_alike(robots):
     from template import TEMPLATE, render
 
+    product = ChatTemplate(TEMPLATE, "nano")
     for tools in robots[1]:
         specs = [tool.spec for tool in tools]
         offered = [OfferedTool(**one["function"]) for one in specs]
-        shown = ChatTemplate(TEMPLATE, "nano").render(
+        shown = product.render(
             lambda as_text: as_chat("Act.", [Message.user("hello")], str, arguments_as_text=as_text),
             as_tools(offered, str),
             thinking=None,
