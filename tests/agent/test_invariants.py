@@ -29,7 +29,7 @@ from edgeagent.testing import ScriptedLLM, call
 from edgeagent.views import Callbacks
 
 LIMIT_S = 20.0
-RUNS = 60
+RUNS = 15
 FAULTS: dict[str, Callable[[], Any]] = {
     "set": lambda: {1, 2},
     "nan": lambda: float("nan"),
@@ -334,7 +334,7 @@ def settle(agent: Agent, before: set[threading.Thread]) -> None:
 def test_what_holds_for_any_run_with_hooks_handoffs_and_detached_calls(seed: int) -> None:
     before = set(threading.enumerate())
     chance = Chances(seed)
-    for _ in range(22):
+    for _ in range(8):
         agent = chance.agents()
         logs: dict[str, list[events.Event]] = {}
         agent.subscribe(lambda event, logs=logs: logs.setdefault(event.run_id, []).append(event))

@@ -323,20 +323,27 @@ def waiting_tool(kind):
     return made, gate, inside
 
 
+ENDINGS = {
+    "read_only": "interrupted",
+    "cancel tool": "interrupted",
+    "skill": "interrupted",
+    "plain": "ok",
+    "finish skill": "ok",
+    "finish read_only": "ok",
+    "detach": "detached",
+}
+
+
 @pytest.mark.parametrize(
-    ("kind", "status"),
+    ("how", "kind"),
     [
-        ("read_only", "interrupted"),
-        ("cancel tool", "interrupted"),
-        ("skill", "interrupted"),
-        ("plain", "ok"),
-        ("finish skill", "ok"),
-        ("finish read_only", "ok"),
-        ("detach", "detached"),
+        *(("abort", kind) for kind in ENDINGS),
+        *(("stop_event", kind) for kind in ENDINGS),
+        *(("deadline", kind) for kind in ("skill", "plain", "detach")),  # it takes two seconds
     ],
 )
-@pytest.mark.parametrize("how", ["abort", "stop_event", "deadline"])
-def test_what_an_interruption_does_to_each_kind(kind, status, how):
+def test_what_an_interruption_does_to_each_kind(how, kind):
+    status = ENDINGS[kind]
     made, gate, inside = waiting_tool(kind)
     stop = threading.Event()
     agent = Agent("a", llm=ScriptedLLM([call("body")], "never"), tools=[made])

@@ -215,7 +215,7 @@ def test_the_cost_does_not_grow_with_the_history(target: int) -> None:
         assert words(after) <= target
         return len(shown), sum(shown)
 
-    (few_calls, few_chars), (many_calls, many_chars) = cost(1_000), cost(20_000)
+    (few_calls, few_chars), (many_calls, many_chars) = cost(500), cost(5_000)
     assert many_calls <= few_calls + 2
     assert many_chars <= 1.1 * few_chars
 

@@ -131,7 +131,7 @@ def start(program: str, *arguments: object) -> subprocess.Popen[str]:
 
 def test_kill_9_at_any_moment_loses_nothing_committed(tmp_path):
     path, committed, chance = tmp_path / "s", [], random.Random(1)
-    for _ in range(5):
+    for _ in range(3):
         with start(WRITER, path) as writer:
             assert writer.stdout.readline() == "open\n"
             committed += [writer.stdout.readline().strip() for _ in range(chance.randint(1, 120))]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent import ConfigError, EdgeAgentError, Message, ToolCall, ToolResult, Usage
@@ -135,6 +135,7 @@ messages = st.builds(
 )
 
 
+@settings(max_examples=50)
 @given(messages)
 def test_every_field_of_a_message_comes_back(message):
     with tempfile.TemporaryDirectory() as folder:
