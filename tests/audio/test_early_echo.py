@@ -54,8 +54,8 @@ class Passed:
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"delay_ms": 950}, {"echo_gain_db": -60, "noise_snr_db": 40}, {"events": [(2.0, lambda r: r.underrun(200))]}],
-    ids=["plain", "a delay of which no time tells", "no echo to find", "an under-run"],
+    [{"delay_ms": 950}, {"echo_gain_db": -60, "noise_snr_db": 40}, {"events": [(2.0, lambda r: r.underrun(200))]}],
+    ids=["a delay of which no time tells", "no echo to find", "an under-run"],
 )
 def test_every_frame_is_passed_on_once_and_in_order(fields):
     passed = Passed(**fields)
@@ -75,26 +75,21 @@ def test_a_first_sound_of_few_frames_is_passed_on_once_and_in_order(frames):
     assert np.array_equal([frame.near for frame in passed], noise)
 
 
-def test_nothing_waits_while_the_loudspeaker_is_silent_or_its_echo_is_learnt():
-    passed = Passed(6.0)
-    assert max(passed.late[:95]) <= 9, "nothing is played"
-    assert max(passed.late[200:300]) > 20
-    assert max(passed.late[450:]) <= 9
-
-
 @pytest.mark.parametrize("mode", ["hardware", "off"])
 def test_nothing_waits_where_something_else_cancels_the_echo(mode):
     assert max(Passed(3.0, mode=mode).late) <= 9
 
 
-def test_after_an_under_run_it_waits_again():
-    passed = Passed(11.0, events=[(5.0, lambda room: room.underrun(200))])
+def test_nothing_waits_while_the_loudspeaker_is_silent_or_its_echo_is_learnt_until_an_under_run():
+    passed = Passed(10.0, events=[(5.0, lambda room: room.underrun(200))])
+    assert max(passed.late[:95]) <= 9, "nothing is played"
+    assert max(passed.late[200:300]) > 20
     assert max(passed.late[450:500]) <= 9
     assert max(passed.late[500:620]) > 20
     assert max(passed.late[-50:]) <= 9
 
 
-@pytest.mark.parametrize("echo_gain_db", [-20, -6, 0])
+@pytest.mark.parametrize("echo_gain_db", [-20, 0])
 def test_a_person_in_the_first_words_is_told_from_the_robots_own_voice(echo_gain_db):
     alone = Passed(2.5, echo_gain_db=echo_gain_db)
     assert alone.share_of_persons(1.2, 2.4) < 0.1

@@ -105,7 +105,7 @@ class Heard:
         )
 
 
-def loss_db(seconds=8.0, at_s=4.0, **fields):
+def loss_db(seconds, at_s, **fields):
     """What a person loses who speaks over the robot: two runs, the second with the person upside down."""
     words = person(fields.get("rate_hz", OUT))
     upright = Heard(seconds, says=[(at_s, words)], **fields)
@@ -120,10 +120,11 @@ def loss_db(seconds=8.0, at_s=4.0, **fields):
 # --- echo -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("echo_gain_db", [-20, -6, 6])
-@pytest.mark.parametrize(("rt60_s", "drift_ppm"), [(0.2, 0), (0.2, 200), (0.6, 100), (0.6, 200)])
+@pytest.mark.parametrize(
+    ("echo_gain_db", "rt60_s", "drift_ppm"), [(-20, 0.2, 0), (-6, 0.6, 100), (6, 0.2, 200), (6, 0.6, 200)]
+)
 def test_the_echo_is_removed(echo_gain_db, rt60_s, drift_ppm):
-    heard = Heard(echo_gain_db=echo_gain_db, rt60_s=rt60_s, drift_ppm=drift_ppm)
+    heard = Heard(6, echo_gain_db=echo_gain_db, rt60_s=rt60_s, drift_ppm=drift_ppm)
     assert heard.removed_db(1, 3) > 24
     assert heard.removed_db(3) > 40
     assert heard.voiced(4) < 0.02
@@ -139,14 +140,14 @@ def test_a_drift_that_the_times_do_not_tell_is_left_to_aec3_and_the_gate():
         counted[end] += 1
         return begun.setdefault(end, time_s) + (counted[end] - 1) * 0.01
 
-    heard = Heard(10, drift_ppm=200, times=times)
+    heard = Heard(6, drift_ppm=200, times=times)
     assert heard.removed_db(3) > 28
     assert heard.voiced(3) < 0.03
 
 
 def test_times_that_jitter_do_little_harm():
     random = np.random.default_rng(0)
-    heard = Heard(10, drift_ppm=100, times=lambda _, time_s: time_s + 0.003 * random.standard_normal())
+    heard = Heard(6, drift_ppm=100, times=lambda _, time_s: time_s + 0.003 * random.standard_normal())
     assert heard.removed_db(3) > 30
 
 
@@ -155,30 +156,29 @@ def test_a_single_wrong_time_does_nothing():
     assert heard.removed_db(2) > 40
 
 
-@pytest.mark.parametrize("delay_ms", [5, 20, 300, 950])
+@pytest.mark.parametrize("delay_ms", [5, 950])
 def test_a_delay_that_the_times_do_not_tell_is_found_and_aligned(delay_ms):
-    heard = Heard(delay_ms=delay_ms)
+    heard = Heard(6.5, delay_ms=delay_ms)
     assert heard.canceller.aligned
     assert heard.canceller.delay_s == pytest.approx(delay_ms / 1000, abs=0.001)
     assert heard.removed_db(4.5) > 35
     assert [aligned for aligned, *_ in heard.track].index(True) < 100 + delay_ms / 10 + 150
 
 
-@pytest.mark.parametrize("late_s", [0.03, 0.06])
-def test_a_callback_that_comes_late_once_costs_nothing(late_s):
+def test_a_callback_that_comes_late_once_costs_nothing():
     """The far end's blocks come late, but were played in time: on the recording there is nothing wrong."""
-    heard = Heard(8, late=(5.0, 5.0 + late_s))
+    heard = Heard(6, late=(5.0, 5.06))
     assert heard.removed_db(4, 5) > 50
     assert heard.removed_db(5, 6) > 50
-    assert len(heard.clean) == 8 * OUT
+    assert len(heard.clean) == 6 * OUT
 
 
 def test_a_callback_that_stays_away_for_long_holds_nothing_up():
-    heard = Heard(8, late=(5.0, 5.5))
+    heard = Heard(6, late=(3.0, 3.5))
     counts = np.array(heard.counts)
     assert (np.arange(1, len(counts) + 1) * 160 - counts).max() <= 0.1 * OUT
-    assert heard.removed_db(6.5) > 35
-    assert len(heard.clean) == 8 * OUT
+    assert heard.removed_db(4.5) > 35
+    assert len(heard.clean) == 6 * OUT
 
 
 def test_a_clock_is_compared_with_another_one_only_when_both_are_known():
@@ -189,8 +189,8 @@ def test_a_clock_is_compared_with_another_one_only_when_both_are_known():
     def times(end, time_s):
         return time_s * (1 - 900e-6) + (0.0015 * random.standard_normal() if end == "near" else 0.0)
 
-    heard = Heard(12, times=times)
-    assert min(heard.removed_db(begin_s, begin_s + 1) for begin_s in range(3, 11)) > 60
+    heard = Heard(9, times=times)
+    assert min(heard.removed_db(begin_s, begin_s + 1) for begin_s in range(3, 8)) > 60
 
 
 def test_a_latency_that_the_times_do_tell_needs_no_search():
@@ -208,44 +208,40 @@ def test_what_a_sweep_has_measured_is_used_from_the_first_word():
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_an_under_run_in_mid_speech_is_measured_again(told):
-    heard = Heard(10, events=[(4, lambda room: room.underrun(200))], told=told)
+def test_an_under_run_in_mid_speech_is_measured_again_and_meanwhile_the_echo_is_sought(told):
+    heard = Heard(7.5, events=[(3, lambda room: room.underrun(200))], told=told)
     assert heard.canceller.delay_s == pytest.approx(0.26, abs=0.001)
     found = next(i for i, (_, delay_s, _) in enumerate(heard.track) if abs(delay_s - 0.26) < 0.001)
-    assert found < 600
+    assert found < 500
     if told:
-        assert not heard.track[405][0]
-    assert heard.removed_db(7) > 35
-    assert len(heard.clean) == 10 * OUT
+        aligned, sought = [aligned for aligned, *_ in heard.track], np.array(heard.seeking)
+        first, again = aligned.index(True), 305 + aligned[305:].index(True)
+        assert again > 305
+        assert sought[:first].any()
+        assert not sought[first + 1 : 300].any()
+        assert sought[305:again].any()
+        assert not sought[again + 1 :].any()
+    assert heard.removed_db(6) > 35
+    assert len(heard.clean) == 7.5 * OUT
     loudest_echo = np.abs(heard.echo).max()
     assert np.abs(np.diff(heard.clean)).max() < 2 * np.abs(np.diff(heard.echo)).max()
     assert np.abs(heard.clean).max() < 1.5 * loudest_echo
 
 
-def test_while_its_echo_is_sought_that_is_told():
-    heard = Heard(9, delay_ms=200, events=[(5, lambda room: room.underrun(200))])
-    aligned, sought = [aligned for aligned, *_ in heard.track], np.array(heard.seeking)
-    found, again = aligned.index(True), 500 + aligned[500:].index(True)
-    assert sought[:found].any()
-    assert not sought[found + 1 : 500].any()
-    assert sought[505:again].any()
-    assert not sought[again + 1 :].any()
-
-
 def test_an_echo_that_is_too_soft_is_not_sought_for_ever():
-    sought = np.array(Heard(8, echo_gain_db=-60, noise_snr_db=40, delay_ms=300).seeking)
+    sought = np.array(Heard(6, echo_gain_db=-60, noise_snr_db=40, delay_ms=300).seeking)
     assert sought.any()
     assert not sought[500:].any()
 
 
 def test_a_turn_of_the_robot_is_learnt_again():
-    heard = Heard(10, events=[(5, lambda room: room.turn(90))])
-    assert heard.removed_db(7.5) > 30
+    heard = Heard(7, events=[(3, lambda room: room.turn(90))])
+    assert heard.removed_db(5.5) > 30
     assert heard.canceller.delay_s == pytest.approx(0.06, abs=0.001)
 
 
 def test_a_loudspeaker_that_clips_leaves_more_but_not_a_voice():
-    heard = Heard(10, clip=0.2)
+    heard = Heard(6, clip=0.2)
     assert heard.removed_db(4) > 25
     assert heard.voiced(4) < 0.10
 
@@ -254,17 +250,17 @@ def test_a_loudspeaker_that_clips_leaves_more_but_not_a_voice():
 
 
 def test_a_person_who_speaks_over_the_robot_is_heard():
-    assert loss_db(echo_gain_db=0) < 5
+    assert loss_db(8, at_s=4, echo_gain_db=0) < 5
 
 
 def test_a_person_is_heard_where_there_is_no_echo_to_find():
     """Headphones: the delay stays unknown, and nothing that is heard is the robot."""
-    lost_db = loss_db(14, at_s=10, echo_gain_db=-60, noise_snr_db=40, delay_ms=300)
+    lost_db = loss_db(13, at_s=10, echo_gain_db=-60, noise_snr_db=40, delay_ms=300)
     assert lost_db < 3
 
 
 def test_a_person_alone_loses_next_to_nothing():
-    assert loss_db(silent=True, noise_snr_db=50) < 1.5
+    assert loss_db(5, at_s=1, silent=True, noise_snr_db=50) < 1.5
 
 
 def test_noise_suppression_lowers_steady_noise():
@@ -295,8 +291,8 @@ def test_far_active_follows_the_robots_voice():
 
 @pytest.mark.parametrize("rate_hz", [44_100, 48_000])
 def test_a_device_of_another_rate_is_resampled(rate_hz):
-    heard = Heard(6, rate_hz=rate_hz)
-    assert 6 * OUT - 800 <= len(heard.clean) <= 6 * OUT
+    heard = Heard(5, rate_hz=rate_hz)
+    assert 5 * OUT - 800 <= len(heard.clean) <= 5 * OUT
     assert heard.removed_db(3) > 40
 
 
@@ -336,7 +332,7 @@ def fed(blocks, *, far_blocks=None, signal=None, **options):
     return canceller, np.concatenate(clean), len(signal)
 
 
-@pytest.mark.parametrize("blocks", [(1, 7, 333), (160,), (1_024,), (97,), (4_800,)])
+@pytest.mark.parametrize("blocks", [(1, 7, 333), (1_024,), (4_800,)])
 def test_blocks_may_have_any_length(blocks):
     _, clean, count = fed(blocks, far_blocks=(512,))
     assert count - 160 - 0.08 * OUT < len(clean) <= count  # the far end ends here: its last frames wait for it
@@ -404,7 +400,7 @@ def test_an_under_run_is_noticed_by_its_count():
 
 
 def test_equal_input_gives_equal_output():
-    assert np.array_equal(Heard(3, drift_ppm=100).clean, Heard(3, drift_ppm=100).clean)
+    assert np.array_equal(Heard(2.5, drift_ppm=100).clean, Heard(2.5, drift_ppm=100).clean)
 
 
 def test_a_wrong_mode_or_rate_is_named():
@@ -446,11 +442,11 @@ def test_after_a_long_silence_the_echo_is_learnt_as_at_the_start(monkeypatch):
     """After 15 minutes AEC3 has lost it, and a "stop" over the robot's next words with it."""
     monkeypatch.setattr("edgeagent.audio.echo._FORGOTTEN_S", 2.0)
     canceller = EchoCanceller(OUT, OUT)
-    voice = robot(OUT, 6.0)[OUT:]
+    voice = robot(OUT, 4.0)[OUT:]
     aligned = []
     for part, sound in enumerate((voice, np.zeros(3 * OUT, np.float32), voice)):
         for at in range(0, len(sound) - 159, OUT // 100):
-            at_s = (0, 5, 8)[part] + at / OUT
+            at_s = (0, 3, 6)[part] + at / OUT
             canceller.far(sound[at : at + OUT // 100], at_s)
             canceller.near(sound[at : at + OUT // 100] / 2, at_s + 0.06)
         aligned.append(canceller.aligned)

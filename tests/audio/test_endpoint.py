@@ -130,7 +130,7 @@ def test_reset_forgets_the_utterance():
 
 @example(parts=[32, 97, 359, 900, 621], blocks=[1], max_s=2.0, pre_roll_ms=0)  # a last part of a frame
 @example(parts=[238, 419, 200, 853, 633, 1], blocks=[1, 1, 1], max_s=2.0, pre_roll_ms=0)  # a begin within a frame
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     parts=st.lists(st.integers(1, 900), min_size=2, max_size=14),
     blocks=st.lists(st.integers(1, 5_000), min_size=1, max_size=5),

@@ -133,10 +133,9 @@ def test_the_robots_own_voice_starts_nothing():
     assert over_own_voice(6, "awb", 12, seed=10)[0] == []
 
 
-@pytest.mark.parametrize("echo_gain_db", [-6, 0])
-def test_a_person_is_heard_over_the_robots_voice(echo_gain_db):
-    lines = [("turn left now", "rms", 6.0), ("no wait", "slt", 9.0), ("go to the bedroom", "en-us", 12.0)]
-    found, said = over_own_voice(echo_gain_db, "en-gb", 15, *lines)
+def test_a_person_is_heard_over_the_robots_voice():
+    lines = [("turn left now", "rms", 4.0), ("no wait", "slt", 6.5), ("go to the bedroom", "en-us", 9.0)]
+    found, said = over_own_voice(0, "en-gb", 10, *lines)
     starts = [(event, known_s) for event, known_s in found if isinstance(event, SpeechStarted)]
     assert len(starts) == len(said)
     for (event, known_s), true in zip(starts, said, strict=True):

@@ -70,16 +70,16 @@ def test_the_size_of_the_blocks_changes_nothing(block):
     assert len(found) >= 6
 
 
-def test_ten_minutes_of_noise_have_no_utterance():
+def test_two_minutes_of_noise_have_no_utterance():
     random = np.random.default_rng(0)
     minute = np.cumsum(random.standard_normal(60 * RATE_HZ)) * 0.02
     minute -= np.convolve(minute, np.ones(400) / 400, "same")  # rumble and hiss
     sound = (0.05 * minute / minute.std()).astype(np.float32)
     endpointer = Endpointer()
-    for _ in range(10):
+    for _ in range(2):
         swell = (0.3 + 0.7 * random.random(60).repeat(RATE_HZ)).astype(np.float32)
         assert run(sound * swell, endpointer, block=1_600) == []
-    assert endpointer.now_s == pytest.approx(600)
+    assert endpointer.now_s == pytest.approx(120)
 
 
 def test_sound_that_is_no_number_is_no_speech():
@@ -89,7 +89,7 @@ def test_sound_that_is_no_number_is_no_speech():
 
 
 @pytest.mark.parametrize("kind", ["zeros", "offset", "white", "clipped"])
-def test_a_minute_without_speech_has_no_utterance(kind):
-    noise = np.random.default_rng(0).standard_normal(60 * RATE_HZ).astype(np.float32)
+def test_half_a_minute_without_speech_has_no_utterance(kind):
+    noise = np.random.default_rng(0).standard_normal(30 * RATE_HZ).astype(np.float32)
     sound = {"zeros": 0 * noise, "offset": 0 * noise + 0.3, "white": 0.02 * noise, "clipped": np.clip(3 * noise, -1, 1)}
     assert hear(sound[kind]) == []

@@ -49,9 +49,7 @@ def test_a_residual_is_closed_away(left_db, closed_db):
     assert opened[500:].mean() < 0.02
 
 
-@pytest.mark.parametrize(
-    ("left_db", "person_db", "most_db"), [(-40, 0, 3), (-40, -20, 5), (-20, 0, 3), (-20, -10, 3), (-6, 0, 3)]
-)
+@pytest.mark.parametrize(("left_db", "person_db", "most_db"), [(-40, -20, 5), (-20, -10, 3), (-6, 0, 3)])
 def test_a_person_over_the_robot_loses_little(left_db, person_db, most_db):
     person = PERSON * 10 ** (person_db / 20)
     left = ECHO * 10 ** (left_db / 20)

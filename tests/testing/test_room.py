@@ -62,13 +62,13 @@ def test_a_block_of_the_loudspeaker_is_asked_for_as_long_before_its_time_as_the_
     assert np.diff([dac_s for *_, dac_s in asked]) == pytest.approx(0.01)
 
 
-@pytest.mark.parametrize(("drift_ppm", "more"), [(200, 2), (-200, -2)])
+@pytest.mark.parametrize(("drift_ppm", "more"), [(1_000, 2), (-1_000, -2)])
 def test_a_loudspeaker_with_a_faster_clock_asks_for_more_blocks(drift_ppm, more):
     room = Room(quiet(rt60_s=0, drift_ppm=drift_ppm))
     asked = []
     room.start(fill=lambda _, dac_s: asked.append((dac_s, room.now())))
-    room.run(100)
-    assert abs(len(asked) - (10_000 + more)) <= 1
+    room.run(20)
+    assert abs(len(asked) - (2_000 + more)) <= 1
     assert np.diff([dac_s for dac_s, _ in asked]) == pytest.approx(0.01 / (1 + drift_ppm * 1e-6))
     assert all(-1e-9 <= dac_s - now_s <= 0.01 + 1e-9 for dac_s, now_s in asked)
 

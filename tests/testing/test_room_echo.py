@@ -51,8 +51,7 @@ def impulse(rate_hz=RATE):
 # --- delay and clock ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("delay_ms", [20, 60.0625, 137, 300])
-@pytest.mark.parametrize("latency_ms", [0, 60])
+@pytest.mark.parametrize(("delay_ms", "latency_ms"), [(20, 0), (60.0625, 60), (300, 0), (300, 60)])
 @pytest.mark.parametrize("band_hz", [(0, 8_000), (200, 7_000)])
 def test_the_first_sound_is_late_by_the_delay_to_the_sample(delay_ms, latency_ms, band_hz):
     room = played(impulse(), 0.6, delay_ms=delay_ms, latency_ms=latency_ms, rt60_s=0.3, band_hz=band_hz)
@@ -67,17 +66,16 @@ def test_nothing_is_heard_before_it_is_played():
     assert rms(room.recorded.echo[: left + 320]) < 1e-9 < rms(room.recorded.echo[left + 320 :])
 
 
-@pytest.mark.parametrize("rate_hz", [16_000, 48_000])
-@pytest.mark.parametrize("drift_ppm", [-200, 37, 200])
-def test_a_tone_keeps_its_phase_over_a_minute_of_drift(rate_hz, drift_ppm):
-    """All of a minute is one sine of the shifted frequency: no step, no slip, nothing of the interpolation."""
+@pytest.mark.parametrize(("rate_hz", "drift_ppm"), [(16_000, -800), (16_000, 37), (48_000, 800)])
+def test_a_tone_keeps_its_phase_over_fifteen_seconds_of_drift(rate_hz, drift_ppm):
+    """All of it is one sine of the shifted frequency: no step, no slip, nothing of the interpolation."""
     hz = 1_000
-    tone = 0.3 * np.sin(2 * math.pi * hz / rate_hz * np.arange(61 * rate_hz))
+    tone = 0.3 * np.sin(2 * math.pi * hz / rate_hz * np.arange(16 * rate_hz))
     room = played(
-        tone, 60, rate_hz=rate_hz, rt60_s=0, drift_ppm=drift_ppm, delay_ms=100, band_hz=(0, rate_hz / 2), block_ms=20
+        tone, 15, rate_hz=rate_hz, rt60_s=0, drift_ppm=drift_ppm, delay_ms=100, band_hz=(0, rate_hz / 2), block_ms=20
     )
     lead = math.ceil(0.02 * rate_hz * (1 + drift_ppm * 1e-6))
-    heard = np.arange(rate_hz, 60 * rate_hz)
+    heard = np.arange(rate_hz, 15 * rate_hz)
     position = (heard - 0.1 * rate_hz) * (1 + drift_ppm * 1e-6) - lead
     wanted = np.sin(2 * math.pi * hz / rate_hz * position)
     echo = room.recorded.echo[heard].astype(np.float64)
@@ -86,11 +84,11 @@ def test_a_tone_keeps_its_phase_over_a_minute_of_drift(rate_hz, drift_ppm):
 
 
 def test_the_lag_grows_by_the_drift():
-    """By cross-correlation, to a fifth of a sample, at both ends of a minute."""
-    drift = 100e-6
-    room = played(white(61), 60, rt60_s=0, drift_ppm=100, delay_ms=100)
+    """By cross-correlation, to a fifth of a sample, at both ends of fifteen seconds."""
+    drift = 200e-6
+    room = played(white(16), 15, rt60_s=0, drift_ppm=200, delay_ms=100)
     loudspeaker, echo = room.recorded.loudspeaker, room.recorded.echo
-    for middle_s in (1, 30, 59):
+    for middle_s in (1, 8, 14):
         middle, half = middle_s * RATE, RATE // 8
         near = echo[middle - half : middle + half]
         expected = (0.1 * RATE) - (middle - 0.1 * RATE) * drift
@@ -301,8 +299,7 @@ def gain_db(settings: RoomSettings, robot, *, calibrated: bool, turn_deg=0.0) ->
     return echo_gain_db(room.recorded.echo, room.recorded.person, settings.rate_hz)
 
 
-@pytest.mark.parametrize("asked_db", [-10, 0, 12])
-@pytest.mark.parametrize("turn_deg", [0, 75])
+@pytest.mark.parametrize(("asked_db", "turn_deg"), [(-10, 0), (0, 75), (12, 0)])
 def test_the_echo_of_a_known_voice_is_as_loud_as_asked(asked_db, turn_deg):
     settings = RoomSettings(rate_hz=RATE, echo_gain_db=asked_db, rt60_s=0.5, clip=0.2, seed=4)
     robot = 2 * speechlike(5, 8, RATE)
