@@ -20,7 +20,8 @@ from edgeagent.robot import SafetyLatch
 from edgeagent.testing import Room, RoomSettings, ScriptedLLM, call
 
 STEP_S = 0.04
-QUIET = Config(conversation={"chimes": False}, ears={"stop_words": "stop"})
+QUIET = Config(conversation={"chimes": False}, ears={"stop_words": "stop"}, speech={"voice": "en"})
+"""espeak-ng's voice is ready at once."""
 
 
 class Home:
@@ -42,13 +43,21 @@ class Home:
         raise AssertionError(f"not within {limit_s} s; the conversation is {self.conversation.state}")
 
 
-@pytest.fixture
-def home() -> Iterator[Home]:
+@pytest.fixture(scope="module")
+def open_home() -> Iterator[Home]:
     made = Home("It is noon.", "Yes.")
     with made.conversation:
         made.conversation.subscribe(made.log.append)
         made.conversation.start()
         yield made
+
+
+@pytest.fixture
+def home(open_home: Home) -> Home:
+    """One conversation for all that leave it as it was."""
+    open_home.pass_until(lambda: open_home.conversation.state == "listening")
+    open_home.conversation.session.reset()
+    return open_home
 
 
 def test_it_obeys_the_settings(tmp_path: Path) -> None:
@@ -93,21 +102,29 @@ def test_a_deadline_of_the_settings_ends_a_run() -> None:
     assert (ended.reason, ended.abort_reason) == ("aborted", "deadline")
 
 
-def test_a_session_that_is_given_keeps_its_own_options() -> None:
-    agent = Agent("robi", llm=ScriptedLLM(), latch=SafetyLatch())
+def test_a_session_that_is_given_goes_on_with_its_own_options() -> None:
+    agent = Agent("robi", llm=ScriptedLLM("Hello."), latch=SafetyLatch())
     with Session(agent, options=Options(max_tokens=50)) as session:
+        session.step("hi")
         config = replace(QUIET, max_tokens=9)
-        with Conversation(agent, config=config, input=Room(RoomSettings(rate_hz=16_000)), session=session):
+        with Conversation(agent, config=config, input=Room(RoomSettings(rate_hz=16_000)), session=session) as other:
+            assert other.session is session
             assert session.options is not None
             assert session.options.max_tokens == 50
+        assert len(session.messages()) == 2, "it is still open, and whole"
 
 
-def test_it_is_recorded_once_until_it_is_closed_and_says_so(home: Home, tmp_path: Path) -> None:
-    recorder = home.conversation.record(tmp_path / "talk.wav")
-    with pytest.raises(BusyError, match="is recorded already, in"):
-        home.conversation.record(tmp_path / "other.wav")
-    home.pass_until(lambda: [event for event in home.log if isinstance(event, events.Heard) and event.text == RECORDED])
-    home.conversation.close()
+def test_it_is_recorded_once_until_it_is_closed_and_says_so(tmp_path: Path) -> None:
+    home = Home()
+    with home.conversation:
+        home.conversation.subscribe(home.log.append)
+        home.conversation.start()
+        recorder = home.conversation.record(tmp_path / "talk.wav")
+        with pytest.raises(BusyError, match="is recorded already, in"):
+            home.conversation.record(tmp_path / "other.wav")
+        home.pass_until(
+            lambda: [event for event in home.log if isinstance(event, events.Heard) and event.text == RECORDED]
+        )
     assert list(tmp_path.iterdir()) == [recorder.path]
     with wave.open(str(recorder.path)) as file:
         assert (file.getnchannels(), file.getframerate()) == (2, 16_000)
@@ -165,15 +182,6 @@ def test_a_stop_holds_until_it_is_re_armed(home: Home) -> None:
     assert home.conversation.latch.state == "free"
 
 
-def test_a_session_of_the_builders_goes_on(home: Home) -> None:
-    agent = Agent("other", llm=ScriptedLLM("Hello."))
-    with Session(agent) as session:
-        session.step("hi")
-        with Conversation(agent, config=QUIET, input=Room(RoomSettings(rate_hz=16_000)), session=session) as other:
-            assert other.session is session
-        assert len(session.messages()) == 2, "it is still open, and whole"
-
-
 def test_it_ends_whoever_closes_it_and_leaves_nothing() -> None:
     before = set(threading.enumerate())
     made = Home("Never said.")
@@ -191,9 +199,9 @@ def test_it_ends_whoever_closes_it_and_leaves_nothing() -> None:
 @pytest.mark.parametrize(
     ("config", "told"),
     [
-        (Config(conversation={"barge_in": "loud"}), "there is no barge-in preset 'loud'"),
-        (Config(ears={"stop_words": ""}), "stop_words"),
-        (Config(ears={"engine": "hal"}), "there is no engine 'hal'"),
+        (Config(conversation={"barge_in": "loud"}, speech=QUIET.speech), "there is no barge-in preset 'loud'"),
+        (Config(ears={"stop_words": ""}, speech=QUIET.speech), "stop_words"),
+        (Config(ears={"engine": "hal"}, speech=QUIET.speech), "there is no engine 'hal'"),
     ],
 )
 def test_a_wrong_setting_is_told_before_anything_listens(config: Config, told: str) -> None:
@@ -266,17 +274,15 @@ def test_who_is_told_of_the_end_of_a_run_may_close_it_while_it_is_closed() -> No
 
 
 def test_the_next_conversation_of_a_session_asks_for_itself() -> None:
-    home = Home("It is noon.")
-    session = Session(home.agent)
-    before = session.callbacks, session.options
-    for _ in range(2):
-        room = Room(RoomSettings(rate_hz=16_000, record=False))
-        with Conversation(home.agent, config=QUIET, input=room, session=session) as conversation:
-            assert session.options is not None
-            assert session.options.confirm == conversation.dialogue.robot.person.confirm
-    assert (session.callbacks, session.options) == before
-    home.conversation.close()
-    session.close()
+    agent = Agent("robi", llm=ScriptedLLM("It is noon."), latch=SafetyLatch())
+    with Session(agent) as session:
+        before = session.callbacks, session.options
+        for _ in range(2):
+            room = Room(RoomSettings(rate_hz=16_000, record=False))
+            with Conversation(agent, config=QUIET, input=room, session=session) as conversation:
+                assert session.options is not None
+                assert session.options.confirm == conversation.dialogue.robot.person.confirm
+        assert (session.callbacks, session.options) == before
 
 
 def test_an_agent_without_a_model_has_one_in_each_conversation_and_none_after_it() -> None:
@@ -288,14 +294,12 @@ def test_an_agent_without_a_model_has_one_in_each_conversation_and_none_after_it
         assert (agent.llm, agent.hooks) == (None, hooks)
 
 
-def test_the_guards_of_a_builders_model_outlive_a_conversation_that_another_one_follows() -> None:
-    llm = LlamaLLM("nano")
-    agent = Agent("robi", llm=llm)
+def test_the_guards_of_a_builders_model_outlive_a_conversation_that_another_one_follows(nano: LlamaLLM) -> None:
+    agent = Agent("robi", llm=nano)
     first, second = (Conversation(agent, config=QUIET, input=Room(RoomSettings(rate_hz=16_000))) for _ in range(2))
     first.close()
     assert any(isinstance(hook, GroundingHook) for hook in agent.hooks)
     second.close()
-    llm.close()
 
 
 def test_a_conversation_that_cannot_begin_leaves_the_agent_as_it_was() -> None:
@@ -328,7 +332,9 @@ def test_a_device_that_is_busy_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
         conversation.start()
 
 
-def test_what_is_said_while_it_closes_begins_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_said_while_it_closes_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Home("It is noon.")
+    home.conversation.start()
     stop, said = home.room.stop, threading.Event()
 
     def slow() -> None:
@@ -345,10 +351,11 @@ def test_what_is_said_while_it_closes_begins_nothing(home: Home, monkeypatch: py
 
 @pytest.mark.parametrize("text", ["", "...", "?!", "\u200b", "\x00"])
 def test_what_has_no_word_is_nothing(home: Home, text: str) -> None:
+    asked = len(home.llm.requests)
     home.conversation.hear(text)
     home.room.run(0.4)
     assert home.conversation.dialogue.settle(20)
-    assert not home.llm.requests
+    assert len(home.llm.requests) == asked
 
 
 def test_who_closes_it_twice_leaves_no_hold_on_the_robot() -> None:
@@ -403,6 +410,8 @@ class Rover:
 def test_a_question_is_answered_while_a_builders_skill_drives_on() -> None:
     rover = Rover([call("drive", place="kitchen")], "It is full.")
     with rover.conversation:
+        context = rover.conversation.session.context
+        assert context.conversing
         rover.begin("drive to the kitchen")
         rover.conversation.hear("how full is your battery")
         rover.pass_until(lambda: "It is full." in rover.said)
@@ -410,6 +419,7 @@ def test_a_question_is_answered_while_a_builders_skill_drives_on() -> None:
         rover.there.set()
         rover.pass_until(lambda: "Arrived in the kitchen." in rover.said)
     assert rover.ends == ["kitchen: arrived"]
+    assert not context.conversing, "after it, the session cancels as before"
 
 
 def test_another_drive_replaces_one_that_names_no_resource_and_never_are_there_two() -> None:
@@ -430,11 +440,3 @@ def test_a_skill_that_says_cancel_is_cancelled_by_a_question() -> None:
         rover.conversation.hear("how full is your battery")
         rover.pass_until(lambda: "It is full." in rover.said)
         assert rover.ends == ["kitchen: cancelled"]
-
-
-def test_after_a_conversation_the_session_cancels_as_before() -> None:
-    rover = Rover("Hello.")
-    with rover.conversation:
-        context = rover.conversation.session.context
-        assert context.conversing
-    assert not context.conversing

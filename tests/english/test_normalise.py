@@ -399,7 +399,7 @@ TEXTS = st.one_of(
 MARKDOWN_CHARACTERS = set("*_`#~|[]<>\\{}^=")
 
 
-@settings(max_examples=600)
+@settings(max_examples=200)
 @given(TEXTS)
 @example("5ª")
 @example("²³½")
@@ -421,7 +421,7 @@ def test_any_text_can_be_spoken(source: str) -> None:
     assert heard[-1] == (said.spans[-1].source_end if said.spans else 0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(TEXTS)
 def test_any_text_can_be_spoken_in_another_language(source: str) -> None:
     said = speakable(source, "de")
@@ -448,4 +448,4 @@ def test_time_grows_with_the_length_only(unit: str) -> None:
         finally:
             gc.enable()
 
-    assert seconds(48_000) < 10 * seconds(12_000) + 0.1, "a quadratic pattern takes 16 times as long"
+    assert seconds(12_000) < 10 * seconds(3_000) + 0.05, "a quadratic pattern takes 16 times as long"

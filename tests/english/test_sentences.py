@@ -153,7 +153,7 @@ PARTS = st.sampled_from(
 TEXTS = st.one_of(st.text(), st.lists(PARTS, max_size=14).map("".join), st.lists(PARTS, max_size=14).map(" ".join))
 
 
-@settings(max_examples=800)
+@settings(max_examples=200)
 @given(TEXTS, st.data(), st.sampled_from([None, 0, 16]))
 def test_the_cuts_do_not_depend_on_the_deltas(text: str, data: st.DataObject, first: int | None) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=20)))
@@ -162,7 +162,7 @@ def test_the_cuts_do_not_depend_on_the_deltas(text: str, data: st.DataObject, fi
     assert pieces_of(text, list(range(len(text))), first) == whole
 
 
-@settings(max_examples=800)
+@settings(max_examples=250)
 @given(TEXTS, st.sampled_from([None, 0, 16]))
 def test_pieces_are_the_source_and_cut_no_word(text: str, first: int | None) -> None:
     at = 0
@@ -177,7 +177,7 @@ def test_pieces_are_the_source_and_cut_no_word(text: str, first: int | None) -> 
         at = piece.end
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(PARTS, max_size=14).map(" ".join))
 def test_without_code_and_thinking_the_joined_pieces_are_the_source(text: str) -> None:
     if not re.search(r"`{3}|~{3}|<!--|think>|THINK\]|\s{64}", text):
@@ -209,10 +209,10 @@ def test_without_code_and_thinking_the_joined_pieces_are_the_source(text: str) -
     ],
 )
 def test_time_grows_with_the_length_only(unit: str) -> None:
-    text = (unit * 50_000)[:50_000]
+    text = (unit * 25_000)[:25_000]
     stream = SentenceStream()
     began = time.process_time()
     for at in range(0, len(text), 4):
         stream.feed(text[at : at + 4])
     stream.end()
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 1

@@ -51,15 +51,15 @@ def spotter() -> Iterator[Kept]:
 
 def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
     with listening(sphinx) as here:
-        end_s = here.say("where are you", at_s=2.0)
-        here.run(5.0)
+        end_s = here.say("where are you", at_s=1.5)
+        here.run(3.7)
     assert here.kinds(PartialTranscript) == ["SpeechStarted", "SoftEnd", "FinalTranscript", "HardEnd"]
     (started,), (soft,), (heard,), (ended,) = (
         here.of(kind) for kind in (SpeechStarted, SoftEnd, FinalTranscript, HardEnd)
     )
     assert heard.transcript.text == "where are you"
     assert heard.transcript.final
-    assert started.at_s == pytest.approx(2.0, abs=0.1)
+    assert started.at_s == pytest.approx(1.5, abs=0.1)
     assert soft.at_s == heard.at_s == ended.at_s == pytest.approx(end_s, abs=0.15)
     assert heard.latency_s == pytest.approx(0.2, abs=0.06), (
         "the silence until the soft end; decoding takes no room time"
@@ -73,8 +73,8 @@ def test_a_command_is_heard_and_its_times_are_the_rooms(sphinx: Kept) -> None:
 @pytest.mark.parametrize("mode", ["off", "hardware"])
 def test_a_microphone_that_cancels_echo_itself_is_heard_as_well(sphinx: Kept, mode: Mode) -> None:
     with listening(sphinx, echo=mode) as here:
-        here.say("where are you", at_s=2.0)
-        here.run(5.0)
+        here.say("where are you", at_s=1.5)
+        here.run(3.7)
     assert [heard.transcript.text for heard in here.of(FinalTranscript)] == ["where are you"]
     assert here.of(Trouble) == []
 
@@ -83,11 +83,11 @@ def test_a_turn_end_model_hears_each_utterance_until_its_soft_end(sphinx: Kept) 
     with listening(sphinx) as here:
         sounds: list[int] = []
         here.ears.judge_ends(lambda samples: sounds.append(len(samples)) or 0.75)
-        end_s = here.say("where are you", at_s=2.0)
-        here.run(5.0)
+        end_s = here.say("where are you", at_s=1.5)
+        here.run(3.7)
     (judged,) = here.of(Judged)
     assert judged.probability == 0.75
-    assert sounds[0] / RATE_HZ == pytest.approx(end_s - 2.0 + 0.5 + 0.2, abs=0.2), "pre-roll, speech, and the pause"
+    assert sounds[0] / RATE_HZ == pytest.approx(end_s - 1.5 + 0.5 + 0.2, abs=0.2), "pre-roll, speech, and the pause"
 
 
 def test_a_turn_end_model_is_never_asked_about_nothing() -> None:
@@ -108,8 +108,8 @@ def test_a_turn_end_model_that_fails_is_said_and_the_words_come_nevertheless(sph
 
     with listening(sphinx) as here:
         here.ears.judge_ends(fail)
-        here.say("where are you", at_s=2.0)
-        here.run(5.0)
+        here.say("where are you", at_s=1.5)
+        here.run(3.7)
     assert [trouble.text for trouble in here.of(Trouble)] == ["no model"]
     assert here.of(FinalTranscript)[0].transcript.text == "where are you"
 
@@ -141,13 +141,11 @@ def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not(
     talk = playback.begin()
     for text in ("i will stop at the kitchen door. please tell me to stop.", "stop. i have come to a full stop now."):
         playback.write(talk, synthesised(text, "en", RATE_HZ))
-    for _ in range(6):
+    for _ in range(3):
         playback.write(talk, synthesised("the battery is full, and the lamp in the hall is on.", "en", RATE_HZ))
     with listening(Notes(), spotter=spotter, room=room, fill=playback.fill) as here:
-        said = [
-            here.say("stop", at_s=at_s, voice=voice) for at_s, voice in ((8.0, "slt"), (11.0, "awb"), (14.0, "slt"))
-        ]
-        here.run(16.0)
+        said = [here.say("stop", at_s=at_s, voice=voice) for at_s, voice in ((8.0, "slt"), (11.0, "awb"))]
+        here.run(12.3)
         assert here.ears.sound.echo.far_active
     heard = [round(event.keyword.heard_s, 2) for event in here.of(KeywordSpotted)]
     assert all(any(end_s - 0.5 < heard_s < end_s + 0.3 for heard_s in heard) for end_s in said), (said, heard)
@@ -156,8 +154,8 @@ def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not(
 
 def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> None:
     with listening(Notes(), spotter=spotter) as here:
-        end_s = here.say("stop", at_s=3.0, voice="rms")
-        here.run(4.5)
+        end_s = here.say("stop", at_s=1.5, voice="rms")
+        here.run(3.0)
     (spotted,) = here.of(KeywordSpotted)
     assert spotted.keyword.phrase == "stop"
     assert spotted.keyword.end_s == pytest.approx(end_s, abs=0.15)
@@ -197,10 +195,10 @@ def test_the_same_room_gives_the_same_events(tmp_path: Path) -> None:
         options = SphinxOptions(names=[ROOMS], cache=tmp_path, hang_s=10.0)
         keywords = KeywordSpotter({"stop": None}, lambda keyword: None)
         with listening(SphinxTranscriber(PHRASES, options), spotter=keywords) as here:
-            here.say("drive forward", at_s=1.5)
-            here.say("two meters", at_s=2.9)
-            here.say("stop", at_s=5.2, voice="rms")
-            here.run(6.5)
+            here.say("drive forward", at_s=1.0)
+            here.say("two meters", at_s=2.4)
+            here.say("stop", at_s=4.3, voice="rms")
+            here.run(5.4)
         # at one time of the room, a spotter and a recogniser tell in any order
         return [*sorted(here.told, key=lambda told: (told[0], isinstance(told[1], KeywordSpotted))), here.levels]
 

