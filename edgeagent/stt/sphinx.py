@@ -132,9 +132,15 @@ class SphinxTranscriber:
         self._sound: list[Samples] = []
         self._payloads: list[bytes] = []
 
+        built = [self.model]
+
         def app_files() -> tuple[Path, Path]:
-            # the cache may have lost it
-            model = app_model.build(_known(phrases, options), said=options.said, cache=options.cache)
+            # before each later start the cache may have lost it
+            model = (
+                built.pop()
+                if built
+                else app_model.build(_known(phrases, options), said=options.said, cache=options.cache)
+            )
             return model.language, model.dictionary
 
         files = {"app": app_files}

@@ -284,22 +284,20 @@ def heard() -> Iterator[Heard]:
     assert not made.processes & descendants(), "no process is left"
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_recognisers_that_die_or_hang_are_back_and_the_utterance_is_heard(heard: Heard, number: signal.Signals) -> None:
+def test_recognisers_that_hang_are_back_and_the_utterance_is_heard(heard: Heard) -> None:
     assert len(heard.processes) == 3
-    heard.say("where are you", at_s=2.0)
-    heard.run(2.4)
+    heard.say("where are you", at_s=1.0)
+    heard.run(1.4)
     assert heard.of(SpeechStarted)
     for pid in heard.processes:
-        os.kill(pid, number)
+        os.kill(pid, signal.SIGSTOP)
     heard.run(2.0)
     (told,) = heard.of(FinalTranscript)
     assert told.transcript.text == "where are you"
     assert within(LIMIT_S, lambda: heard.said("keywords", "is back") and len(heard.said("transcriber", "is back")) == 2)
     assert all(event.over is ("is back" in event.text) for event in heard.of(Trouble) if "ears-" in event.text)
-    word = "died" if number is signal.SIGKILL else "hung"
-    assert heard.said("keywords", word)
-    assert len(heard.said("transcriber", word)) == 2
+    assert heard.said("keywords", "hung")
+    assert len(heard.said("transcriber", "hung")) == 2
     heard.say("stop", at_s=heard.room.now() + 0.5)
     heard.run(2.0)
     assert [event.keyword.phrase for event in heard.of(KeywordSpotted)] == ["stop"]
@@ -320,12 +318,10 @@ def test_the_recogniser_knows_the_key_phrases_though_the_app_does_not() -> None:
 
 def test_pronunciations_of_the_settings_reach_recogniser_and_spotter() -> None:
     config = Config(ears={"engine": "sphinx", "wake_words": "hey robi", "said": {"Robi": "R AA B EH"}})
-    words = Vocabulary(phrases=("turn left",))
-    transcriber = make_transcriber(config, words)
-    transcriber.close()
-    assert "robi R AA B EH\n" in transcriber.model.dictionary.read_text()  # type: ignore[attr-defined]
-    ears = build_ears(config, Room(), words, lambda event: None)
+    ears = build_ears(config, Room(), Vocabulary(phrases=("turn left",)), lambda event: None)
     try:
+        transcriber = ears._transcription._transcriber
+        assert "robi R AA B EH\n" in transcriber.model.dictionary.read_text()  # type: ignore[attr-defined]
         assert any(way.phones == "HH EY R AA B EH" for _, way in ears._spotter.sphinx._entries.values())  # type: ignore[union-attr]
     finally:
         ears.close()

@@ -51,7 +51,7 @@ def acted(app: App, text: str) -> list[str]:
 
 
 @given(NOTHING)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 def test_text_that_asks_for_nothing_moves_nothing(house: App, text: str) -> None:
     assert acted(house, text) == []
 
@@ -62,7 +62,7 @@ def test_text_that_asks_for_nothing_moves_nothing(house: App, text: str) -> None
     st.sampled_from(["don't go to the kitchen", "please don't", "go to the kitchen never"]),
     st.text(st.sampled_from(EMOJI + SIGNS + CONTROLS + BYTES), max_size=8),
 )
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_a_prohibition_among_signs_forbids(house: App, before: str, text: str, after: str) -> None:
     assert acted(house, f"{before} {text} {after}") == []
 

@@ -265,9 +265,9 @@ def test_a_person_alone_loses_next_to_nothing():
 
 def test_noise_suppression_lowers_steady_noise():
     noise = {"silent": True, "noise_snr_db": 10, "noise_kind": "white"}
-    raw = Heard(5, mode="off", noise_suppression=False, **noise)
+    raw = Heard(3.5, mode="off", noise_suppression=False, **noise)
     for mode in ("webrtc", "hardware"):
-        quieter = Heard(5, mode=mode, **noise)
+        quieter = Heard(3.5, mode=mode, **noise)
         assert in_db(rms(raw.clean[2 * OUT :])) - in_db(rms(quieter.clean[2 * OUT :])) > 6
 
 
@@ -289,14 +289,13 @@ def test_far_active_follows_the_robots_voice():
 # --- rates and blocks -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rate_hz", [44_100, 48_000])
-def test_a_device_of_another_rate_is_resampled(rate_hz):
-    heard = Heard(5, rate_hz=rate_hz)
+def test_a_device_of_another_rate_is_resampled():
+    heard = Heard(5, rate_hz=44_100)
     assert 5 * OUT - 800 <= len(heard.clean) <= 5 * OUT
     assert heard.removed_db(3) > 40
 
 
-@pytest.mark.parametrize(("input_hz", "output_hz"), [(16_000, 48_000), (48_000, 16_000), (44_100, 48_000)])
+@pytest.mark.parametrize(("input_hz", "output_hz"), [(16_000, 48_000), (44_100, 16_000)])
 def test_both_ends_may_have_rates_of_their_own(input_hz, output_hz):
     seconds = 5
     voice = robot(output_hz, seconds)
@@ -357,18 +356,18 @@ def test_strange_signals_give_finite_samples(kind):
 
 
 def test_a_loudspeaker_that_stops_and_comes_back_is_aligned_by_its_times():
-    voice = robot(OUT, 10)
+    voice = robot(OUT, 8)
     canceller = EchoCanceller(OUT, OUT)
     clean = []
-    for block in range(1_000):
+    for block in range(800):
         begin = block * 160
-        if not 300 <= block < 500:
+        if not 200 <= block < 300:
             canceller.far(voice[begin : begin + 160], block / 100)
-        echo = voice[begin - 640 : begin - 480] if block >= 4 and not 304 <= block < 504 else np.zeros(160)
+        echo = voice[begin - 640 : begin - 480] if block >= 4 and not 204 <= block < 304 else np.zeros(160)
         clean.append(canceller.near(0.5 * np.asarray(echo, np.float32), block / 100))
-    left = np.concatenate(clean)[8 * OUT :]
+    left = np.concatenate(clean)[6 * OUT :]
     assert canceller.delay_s == pytest.approx(0.04, abs=0.002)
-    assert in_db(rms(0.5 * voice[8 * OUT :])) - in_db(rms(left)) > 35
+    assert in_db(rms(0.5 * voice[6 * OUT :])) - in_db(rms(left)) > 35
 
 
 def test_without_a_loudspeaker_a_person_is_heard():

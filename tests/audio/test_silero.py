@@ -47,6 +47,13 @@ def test_reset_begins_another_stream(line):
 
 # --- one process ----------------------------------------------------------------------------------------------------
 
+WEIGHTS = """
+import sys
+from edgeagent.audio import Silero
+assert "onnxruntime" not in sys.modules
+Silero()
+assert "faster_whisper" not in sys.modules
+"""
 LLAMA = "import llama_cpp; llama_cpp.llama_backend_init(); llama_cpp.llama_print_system_info()"
 VOICE = """
 import numpy as np
@@ -57,21 +64,11 @@ assert activity.asked
 """
 
 
-@pytest.mark.parametrize("parts", [(LLAMA, VOICE, LLAMA), (VOICE, LLAMA, VOICE)], ids=["llama first", "voice first"])
-def test_it_lives_in_one_process_with_llama_cpp(parts):
+@pytest.mark.parametrize(
+    "parts", [(LLAMA, VOICE, LLAMA), (WEIGHTS, VOICE, LLAMA, VOICE)], ids=["llama first", "voice first"]
+)
+def test_its_weights_come_along_and_it_lives_in_one_process_with_llama_cpp(parts):
     done = subprocess.run([sys.executable, "-c", "\n".join(parts)], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-
-
-def test_the_weights_come_along():
-    code = """
-import sys
-from edgeagent.audio import Silero
-assert "onnxruntime" not in sys.modules
-Silero()
-assert "faster_whisper" not in sys.modules
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 

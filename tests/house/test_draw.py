@@ -41,7 +41,7 @@ def test_the_terminal_map_fits_into_80_by_24(snapshot: Snapshot) -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_it_shows_every_room_landmark_and_object_wherever_they_are(seed: int) -> None:
     text = terminal_map(Scene(seed).snapshot())
     for room in the_flat().rooms:

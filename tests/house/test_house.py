@@ -247,10 +247,10 @@ def test_lights_are_per_room(house: HouseRobot) -> None:
 
 
 def test_time_of_day_passes() -> None:
-    house = HouseRobot(speed=math.inf, start_of_day_s=14 * 3600 + 5 * 60)
-    assert house.get_time().text == "it is 14:05"
-    house.world.advance(3600 * 18.99)
-    assert house.get_time().text == "it is 9:04"
+    house = HouseRobot(speed=math.inf, start_of_day_s=23 * 3600 + 5 * 60)
+    assert house.get_time().text == "it is 23:05"
+    house.world.advance(3600 * 1.99)
+    assert house.get_time().text == "it is 1:04"
     house.close()
 
 

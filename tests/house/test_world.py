@@ -186,7 +186,7 @@ def test_skipping_quiet_steps_equals_taking_them_one_by_one() -> None:
 
 
 def test_questions_are_answered_while_it_drives(eventually: Eventually) -> None:
-    house = HouseRobot(speed=10.0)
+    house = HouseRobot(speed=20.0)
     thread = threading.Thread(target=lambda: house.go_to("office"))
     thread.start()
     eventually(lambda: house.world.scene.base.speed > 0.1)

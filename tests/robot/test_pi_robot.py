@@ -18,7 +18,9 @@ from .bases import LIMIT_S, until
 from .sabertooth_board import SabertoothBoard
 from .test_gpio_parts import EchoPin, TriggerPin, colour, told_by
 
-CONFIG = Config(conversation={"chimes": False, "push_to_talk": True}, ears={"stop_words": "stop"})
+CONFIG = Config(
+    conversation={"chimes": False, "push_to_talk": True}, ears={"stop_words": "stop"}, speech={"voice": "en"}
+)
 RATE_HZ = 16_000
 STEP_S = 0.04
 
@@ -121,11 +123,11 @@ def test_it_stops_before_an_obstacle_and_when_the_sensor_tells_nothing(robot):
 def test_it_hears_while_the_button_is_pressed(robot):
     heard: list[str] = []
     robot.conversation.subscribe(lambda event: heard.append(event.kind))
-    speech = speechlike(1, 1.5, RATE_HZ)
+    speech = speechlike(1, 0.8, RATE_HZ)
 
     def speak() -> None:
         robot.room.say(speech, RATE_HZ)
-        robot.room.run(2.0)
+        robot.room.run(1.2)
         assert robot.conversation.dialogue.settle(LIMIT_S)
 
     speak()

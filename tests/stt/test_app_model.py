@@ -69,12 +69,12 @@ def test_several_may_build_at_once(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_five_thousand_phrases_are_built_in_seconds(tmp_path: Path) -> None:
+def test_two_thousand_phrases_are_built_in_seconds(tmp_path: Path) -> None:
     words = [word for word in sorted(app_model.known_words()) if word.isalpha()][::50]
-    phrases = [f"bring the {words[n % len(words)]} to {words[-n * 7 % len(words)]} {n}" for n in range(5000)]
+    phrases = [f"bring the {words[n % len(words)]} to {words[-n * 7 % len(words)]} {n}" for n in range(2000)]
     start_s = time.process_time()
     made = build(sentences(phrases), cache=tmp_path)
-    assert time.process_time() - start_s < 10
+    assert time.process_time() - start_s < 4
     assert made.words > 1000
 
 

@@ -137,8 +137,10 @@ def _broken(sound: Samples) -> Samples:
 def test_speech_is_heard_whatever_the_microphone_makes_of_it(
     damage: Callable[[Samples], Samples], microphone: Microphone, told: Told
 ) -> None:
-    microphone.deliver(damage(around(speech())))
-    assert told.ears.settle(LIMIT_S)
+    sound = damage(around(speech()))
+    for at in range(0, len(sound), RATE_HZ // 2):  # a busy machine is behind what comes at once
+        microphone.deliver(sound[at : at + RATE_HZ // 2])
+        assert told.ears.settle(LIMIT_S)
     assert len(told.of(HardEnd)) == len(told.of(FinalTranscript)) == 1
     assert told.of(Trouble) == []
     assert told.of(SpeechStarted)[0].at_s == pytest.approx(2.0, abs=0.3)
@@ -193,13 +195,13 @@ def test_one_that_comes_back_with_another_rate_is_heard(microphone: Microphone, 
 
 def test_speech_without_an_end_is_cut_and_none_of_it_is_lost() -> None:
     notes = Notes()
-    endpoint = EndpointSettings(max_s=5.0)
+    endpoint = EndpointSettings(max_s=3.0)
     with listening(notes, endpoint=endpoint) as here:
-        here.room.say(speechlike(3, 14.0, RATE_HZ), RATE_HZ, 1.5)
-        here.run(17.0)
+        here.room.say(speechlike(3, 8.0, RATE_HZ), RATE_HZ, 1.5)
+        here.run(11.0)
     ended = here.of(HardEnd)
     assert sum(event.cut for event in ended) >= 2
-    assert all(len(event.samples) <= 5.0 * RATE_HZ for event in ended)
+    assert all(len(event.samples) <= 3.0 * RATE_HZ for event in ended)
     # what was told of each last; what was told before was void
     last = {event.utterance: event.transcript.text for event in here.of(FinalTranscript)}
     assert list(last) == list(range(1, len(ended) + 1))

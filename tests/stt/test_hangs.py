@@ -141,9 +141,8 @@ def test_the_end_of_a_long_utterance_is_no_hang(told: Told, tmp_path: Path) -> N
     transcriber = SphinxTranscriber(PHRASES, SphinxOptions(cache=tmp_path, on_event=told.put, hang_s=0.2))
     try:
         transcriber.begin()
-        for voice in ("slt", "rms", "awb"):
-            for phrase in PHRASES[:4]:
-                transcriber.feed(said(phrase, voice))
+        for phrase in PHRASES[:5]:
+            transcriber.feed(said(phrase, "slt"))
         assert transcriber.wait_idle(LIMIT_S)  # the passes over all of it are left
         assert "go to the kitchen" in transcriber.finish(Event()).raw
         assert [told.get().kind for _ in range(told.qsize())] == ["started", "started"]

@@ -46,7 +46,7 @@ def heard() -> Iterator[Heard]:
     made.spotter.close()
 
 
-@pytest.mark.parametrize("voice", ["heart", "slt", "rms", "en-gb-x-gbclan"])
+@pytest.mark.parametrize("voice", ["heart", "rms"])
 @pytest.mark.parametrize("word", STOP_WORDS)
 def test_a_stop_word_that_both_hear_is_told_once(heard: Heard, word: str, voice: str) -> None:
     assert heard.hear(clip(word, voice)[0]) == [word]
@@ -83,8 +83,7 @@ def test_a_word_right_after_a_flush_is_heard(heard: Heard, word: str) -> None:
     assert heard.hear(sound[round((BEFORE_S - 0.1) * RATE_HZ) :]) == [word]
 
 
-@pytest.mark.parametrize("floor", [3e-4, 0.02])
-@pytest.mark.parametrize("nobody_s", [0.9, 1.02, 1.1, 1.3, 3.0])
+@pytest.mark.parametrize(("nobody_s", "floor"), [(0.9, 0.02), (1.02, 3e-4), (1.1, 0.02), (1.3, 3e-4), (3.0, 0.02)])
 def test_a_word_after_a_rest_is_heard_by_the_network_however_late_somebody_is_noticed(
     heard: Heard, monkeypatch: pytest.MonkeyPatch, nobody_s: float, floor: float
 ) -> None:

@@ -63,7 +63,7 @@ def test_each_word_is_heard_once_and_soon_in_voices_it_was_trained_on_and_others
     assert found[0].start_s < found[0].end_s
 
 
-@pytest.mark.parametrize("voice", ["heart", "rms", "en-us"])
+@pytest.mark.parametrize("voice", ["heart", "rms"])
 def test_talk_without_a_stop_word_is_none(network: StopNetwork, voice: str) -> None:
     found = [(text, each.phrase) for text in TALK for each in heard(network, clip(text, voice)[0])]
     assert not found
@@ -81,7 +81,7 @@ def test_a_word_that_is_said_twice_is_heard_twice(network: StopNetwork) -> None:
     assert [each.phrase for each in heard(network, np.tile(sound, 2))] == ["stop", "stop"]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(1, 3_000), min_size=1, max_size=40))
 def test_blocks_of_any_length_give_the_same(sizes: list[int]) -> None:
     network = StopNetwork()

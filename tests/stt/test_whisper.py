@@ -87,8 +87,9 @@ def decodes() -> list[Thread]:
 def test_the_fixture_knows_its_sentences(whisper: WhisperTranscriber, checkout: Path) -> None:
     sentences = (checkout / "scripts/lab/train_whisper_fixture/sentences.txt").read_text(encoding="utf-8").splitlines()
     assert len(sentences) >= 36
-    got = {text: heard(whisper, spoken(text)) for text in sentences}
-    assert {text: one.raw for text, one in got.items()} == {text: text for text in sentences}
+    said = {*sentences[::3], DRIVE, "Where are you?"}
+    got = {text: heard(whisper, spoken(text)) for text in said}
+    assert {text: one.raw for text, one in got.items()} == {text: text for text in said}
     for text, one in got.items():
         assert one.text == inverse_normalised(text)
         assert one.final
@@ -346,37 +347,24 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard(made(), spoken(DRIVE)).raw == DRIVE
 
 
-def test_it_leaves_downloads_of_the_same_process_alone(checkout: Path) -> None:
+def test_a_program_imports_nothing_heavy_may_download_and_ends_in_a_decode(checkout: Path) -> None:
     program = f"""
-import os
-from edgeagent.stt import WhisperTranscriber
-WhisperTranscriber({str(FOLDER)!r}).close()
-from huggingface_hub import constants
-print(constants.HF_HUB_OFFLINE, "HF_HUB_OFFLINE" in os.environ)
-"""
-    kept = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        capture_output=True, text=True, timeout=50, cwd=checkout, env={**kept, "PYTHONPATH": str(checkout)},
-    )  # fmt: skip
-    assert (done.returncode, done.stdout.strip()) == (0, "False False"), done.stderr
-
-
-def test_the_module_imports_nothing_heavy_and_a_program_ends_in_a_decode(checkout: Path) -> None:
-    program = f"""
-import sys, numpy as np
+import os, sys, numpy as np
 from threading import Event
 from edgeagent.stt import WhisperTranscriber
 assert not {{"faster_whisper", "ctranslate2", "av", "onnxruntime"}} & set(sys.modules)
 whisper = WhisperTranscriber({str(FOLDER)!r})
 assert "onnxruntime" not in sys.modules
+from huggingface_hub import constants
+assert not constants.HF_HUB_OFFLINE and "HF_HUB_OFFLINE" not in os.environ
 whisper.feed(np.random.default_rng(1).standard_normal(32000).astype(np.float32))
 stop = Event()
 stop.set()
 print(whisper.finish(stop).final)
 """
+    kept = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
-        capture_output=True, text=True, timeout=50, cwd=checkout, env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True, text=True, timeout=50, cwd=checkout, env={**kept, "PYTHONPATH": str(checkout)},
     )  # fmt: skip
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr

@@ -227,7 +227,10 @@ def test_a_caller_who_stops_waits_no_more(start: Callable[..., Worker]) -> None:
     assert worker.ask("echo").wait() is not None
 
 
-def test_one_that_can_not_start_is_given_up(start: Callable[..., Worker], events: Events) -> None:
+def test_one_that_can_not_start_is_given_up(
+    start: Callable[..., Worker], events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.worker._PAUSES_S", (0.0,))
     worker = start({"broken": True})
     with pytest.raises(RecognitionError, match="no such model"):
         worker.wait_ready(LIMIT_S)

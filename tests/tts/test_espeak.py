@@ -121,7 +121,7 @@ def test_stopped_before_it_begins_it_says_nothing() -> None:
 
 def test_a_listener_may_leave_at_any_time() -> None:
     speaker = EspeakSpeaker()
-    for kept in (1, 2, 30):
+    for kept in (1, 30):
         stream = speaker.speak(LONG, NEVER)
         for _ in range(kept):
             next(stream)
@@ -199,14 +199,14 @@ def test_markup_and_commands_are_only_text(markup: str, same: str | None) -> Non
         assert len(sound(chunks)) == pytest.approx(len(sound(spoken(same))), rel=0.03)
 
 
-def test_fifty_kilobytes_are_spoken_to_the_end() -> None:
-    text = ("The quick brown fox jumps over the lazy dog near the river. " * 1000)[:50_000]
+def test_ten_kilobytes_are_spoken_to_the_end() -> None:
+    text = ("The quick brown fox jumps over the lazy dog near the river. " * 200)[:10_000]
     samples = count = 0
     for chunk in EspeakSpeaker(rate_wpm=450).speak(text, NEVER):
         samples += len(chunk.samples)
         count += len(chunk.words)
     assert count == len(text.split())
-    assert samples > 600 * 22050
+    assert samples > 120 * 22050
 
 
 def test_fifty_kilobytes_without_a_space_are_spoken_and_stopped() -> None:
@@ -236,7 +236,7 @@ def test_what_crashes_espeak_ng_does_not_reach_it(voice: str, text: str) -> None
     assert spoken(text, EspeakSpeaker(voice))  # the whole process would be gone
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.text(max_size=120))
 def test_any_text_is_spoken_with_words_in_order(text: str) -> None:
     chunks = spoken(text)

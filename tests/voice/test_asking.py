@@ -182,7 +182,7 @@ def test_what_an_app_lists_asks_whatever_it_begins_with() -> None:
 
 
 def test_of_the_house_robots_phrases_hardly_any_is_taken_for_talk() -> None:
-    phrases = house_phrases()
+    phrases = house_phrases()[::4]
     told = [phrase for phrase in phrases if not may_ask(phrase, PLAIN)]
     assert len(told) < 0.03 * len(phrases), told  # odd ones, such as "it you leave by entrance"
 

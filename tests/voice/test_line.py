@@ -60,7 +60,7 @@ def test_suspended_it_says_nothing_and_resumed_all_of_it(stage: Stage) -> None:
 
 def test_however_often_it_is_suspended_each_word_is_heard_once(stage: Stage) -> None:
     rng = random.Random(3)
-    for _ in range(5):
+    for _ in range(2):
         line = SpokenLine(stage.mouth)
         words = TEXT.split(" ")
         heard = ""

@@ -15,10 +15,7 @@ from edgeagent.stt import KeyPhraseSpotter
 from edgeagent.testing import Rehearsal, RoomSettings, ScriptedLLM
 from edgeagent.voice import State
 
-TEMPTING = (
-    "I will stop at the kitchen door. Say stop if I am too fast. Stop. Hey robi is what you call me. Hey robi. "
-    "Now I stop talking."
-)
+TEMPTING = "I will stop at the kitchen door. Stop. Hey robi is what you call me. Hey robi."
 
 
 class Watched(Rehearsal):
@@ -37,11 +34,20 @@ def parrot(request: Any) -> str:
     return "Here I am."
 
 
+APP = """
+from edgeagent import Agent
+phrases = ["how full is your battery", "go to the kitchen right now please", "where are you"]
+agent = Agent("robi", "You are a robot.", phrases=phrases)
+"""
+
+
 @pytest.fixture(scope="module")
-def talk() -> Iterator[Watched]:
+def talk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     """One conversation for all of them: what breaks must mend."""
-    config = Config(conversation={"chimes": False}, ears={"wake_words": "hey robi"})
-    room = RoomSettings(rt60_s=0, echo_gain_db=-20, record=False)
+    app = tmp_path_factory.mktemp("app") / "robi.py"
+    app.write_text(APP, encoding="utf-8")
+    config = Config(app=app, conversation={"chimes": False}, ears={"wake_words": "hey robi"})
+    room = RoomSettings(rate_hz=16_000, rt60_s=0, echo_gain_db=-20, record=False)
     with Watched(config, room, llm=ScriptedLLM(*[parrot] * 50)) as made:
         yield made
     left = [one for one in threading.enumerate() if one is not threading.current_thread() and not one.daemon]

@@ -15,7 +15,7 @@ COUNT = "One two three four five six seven eight nine ten eleven twelve thirteen
 @pytest.fixture(scope="module")
 def talk() -> Iterator[Rehearsal]:
     """A quiet room without reverberation: what is tested is what is done with words, not how they are heard."""
-    room = RoomSettings(rt60_s=0, echo_gain_db=-20, record=False)
+    room = RoomSettings(rate_hz=16_000, rt60_s=0, echo_gain_db=-20, record=False)
     with Rehearsal(Config(conversation={"chimes": False}), room) as made:
         made.pass_s(0.5)
         yield made

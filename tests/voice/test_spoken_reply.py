@@ -19,7 +19,7 @@ from edgeagent.tts import SpeechChunk, WordTime
 from edgeagent.voice import HeardMessage, SpokenReply, keep_heard
 from tests.voice.speaking import LIMIT_S, RATE_HZ, Stage
 
-INTERRUPTIONS: Final = 40
+INTERRUPTIONS: Final = 15
 WORDS: Final = "robot kitchen table lamp door window garden cat".split()
 LONG = "I drive through the hall and look at every door on my way. Then I come back to you and tell you all of it."
 
