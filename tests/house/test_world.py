@@ -46,8 +46,8 @@ def test_the_same_at_the_speed_of_life() -> None:
     worlds = []
     for speed in (1.0, math.inf):
         house = HouseRobot(seed=2, speed=speed)
-        house.drive(0.25)
-        house.turn(20.0)
+        house.drive(0.1)
+        house.turn(10.0)
         worlds.append(house.world.snapshot())
         house.close()
     assert worlds[0] == worlds[1]

@@ -60,11 +60,11 @@ def test_phrases_that_forbid_by_themselves_are_left_as_they_are() -> None:
     assert len(sentences(phrases, negate=True)) > 2
 
 
-def test_five_thousand_phrases_take_a_moment_and_keep_their_order() -> None:
-    phrases = [f"bring item {number} to shelf {number % 97}" for number in range(5000)]
+def test_two_thousand_phrases_take_a_moment_and_keep_their_order() -> None:
+    phrases = [f"bring item {number} to shelf {number % 97}" for number in range(2000)]
     start_s = time.process_time()
     made = sentences(phrases)
-    assert time.process_time() - start_s < 5
+    assert time.process_time() - start_s < 2
     assert made[:2] == ["bring item zero to shelf zero", "bring item one to shelf one"]
     assert made == sentences(phrases)
 

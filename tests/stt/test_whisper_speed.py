@@ -52,6 +52,14 @@ def test_a_machine_that_was_too_slow_is_measured_again_the_next_day(model: Whisp
         assert (known_cost(FOLDER, OPTIONS, cache=tmp_path) == seconds) is known
 
 
+@pytest.fixture(scope="module")
+def measured(model: WhisperModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with one measurement."""
+    cache = tmp_path_factory.mktemp("measured")
+    cost(model, FOLDER, OPTIONS, cache=cache)
+    return cache
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -65,13 +73,22 @@ def test_a_machine_that_was_too_slow_is_measured_again_the_next_day(model: Whisp
         '{"%s": {"seconds": NaN, "measured_s": 0}}',
     ],
 )
-def test_a_damaged_cache_is_no_measurement(model: WhisperModel, tmp_path: Path, text: str) -> None:
+def test_a_damaged_cache_is_no_measurement(measured: Path, text: str) -> None:
+    [file] = measured.iterdir()
+    whole = file.read_text()
+    [key] = json.loads(whole)
+    file.write_text(text.replace("%s", key), encoding="utf-8")
+    assert known_cost(FOLDER, OPTIONS, cache=measured) is None
+    file.write_text(whole, encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": 1}'])
+def test_where_the_cache_is_damaged_it_is_measured_again(model: WhisperModel, tmp_path: Path, text: str) -> None:
     cost(model, FOLDER, OPTIONS, cache=tmp_path)
     [file] = tmp_path.iterdir()
-    [key] = json.loads(file.read_text())
-    file.write_text(text.replace("%s", key), encoding="utf-8")
-    assert known_cost(FOLDER, OPTIONS, cache=tmp_path) is None
+    file.write_text(text, encoding="utf-8")
     assert cost(model, FOLDER, OPTIONS, cache=tmp_path) > 0
+    assert known_cost(FOLDER, OPTIONS, cache=tmp_path)
 
 
 def test_where_nothing_can_be_kept_it_is_measured_each_time(

@@ -211,13 +211,13 @@ def test_results_of_the_house_robot_in_its_own_words(name: str, text: str, said:
     assert report(name, text) == said
 
 
-def test_nano_arrives_and_stays_there() -> None:
+def test_nano_arrives_and_stays_there(nano: LlamaLLM) -> None:
     """Without the hook it takes the end of the drive for a command, and drives again."""
     robot = HouseRobot(speed=8)
     for one in robot.tools:
         if one.traits.is_skill:
             one.traits = replace(one.traits, on_interrupt="detach")
-    agent = Agent("robi", INSTRUCTIONS, llm=LlamaLLM("nano"), tools=robot.tools, latch=robot.latch)
+    agent = Agent("robi", INSTRUCTIONS, llm=nano, tools=robot.tools, latch=robot.latch)
     agent.hooks.append(GoalReports(report))
     with Session(agent) as session:
         interrupted(session, "go to the bedroom")
@@ -230,4 +230,3 @@ def test_nano_arrives_and_stays_there() -> None:
         assert calls == ["go_to", "get_battery"]
         assert session.step("where are you?").reply == "I am in the bedroom."
     robot.close()
-    agent.llm.close()
