@@ -171,7 +171,7 @@ class Choice:
         self._least_app, self._least_general, self._least_acoustic = least_app, least_general, least_acoustic
         known = list(known)
         self._known = KnownRuns(known)
-        pairs = (pair for sentence in known for pair in _runs(sentence, 2))
+        pairs = (pair for sentence in known if NEGATIONS.search(sentence) for pair in _runs(sentence, 2))
         self._forbidding = frozenset(pair for pair in pairs if NEGATIONS.fullmatch(pair[0]))
 
     def between(self, app: Hypothesis, general: Hypothesis, clear_db: float = math.inf) -> RecognisedText:

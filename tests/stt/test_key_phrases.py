@@ -298,14 +298,14 @@ def test_over_its_first_words_less_still_is_enough(for_stop: Ears, early: bool) 
 
 
 @pytest.mark.parametrize("at_s", [59.4, 59.6])
-def test_a_word_across_the_renewal_of_the_decoder_is_heard(ears: Ears, at_s: float) -> None:
+def test_a_word_across_the_renewal_of_the_decoder_is_heard(for_stop: Ears, at_s: float) -> None:
     """After a minute of unbroken sound it begins anew."""
     word = said("stop", "slt")
     sound = np.random.default_rng(2).normal(0, 0.003, round((at_s + 2) * RATE_HZ)).astype(np.float32)
     begin = round(at_s * RATE_HZ)
     sound[begin : begin + len(word)] += word
-    ears.feed(sound, 1000.0)
-    assert ears.told() == ["stop"]
+    for_stop.feed(sound, 1000.0)
+    assert for_stop.told() == ["stop"]
 
 
 @pytest.mark.parametrize(("counts", "told"), [(True, 1), (False, 2)])

@@ -70,7 +70,7 @@ def test_every_drawn_call_fits_its_tool(agent: Agent, phrases_file: Path, replay
     app = TaughtApp(agent.instructions, tuple(agent.tools), tuple(read_phrases(phrases_file, agent.tools)))
     author = AppAuthor(app, agent.tools, replay, random.Random(3))
     kinds = set()
-    for _ in range(DRAWS):
+    for _ in range(DRAWS // 3):
         dialogue = author.dialogue()
         assert dialogue[0].role == "user"
         assert dialogue[-1].role == "assistant"
