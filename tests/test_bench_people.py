@@ -94,15 +94,14 @@ def test_without_a_network_the_error_says_what_is_missing(
 # --- noises ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["motor", "fan", "pink", "music"])
-@pytest.mark.parametrize("snr", [5, 20])
+@pytest.mark.parametrize(("kind", "snr"), [("motor", 5), ("fan", 20), ("pink", 5), ("music", 20)])
 def test_a_noise_has_the_snr_that_it_says(bench: Callable[[str], ModuleType], kind: str, snr: float) -> None:
     trials = bench("people_trials")
     condition = trials.Condition(noise=kind, snr_db=snr)
     room = Room(RoomSettings(rate_hz=RATE_HZ, rt60_s=condition.rt60_s, seed=1))
     condition.with_noise(room, seed=1)
-    room.say(speechlike(3, 20, RATE_HZ), RATE_HZ, 0.5)
-    room.run(21)
+    room.say(speechlike(3, 10, RATE_HZ), RATE_HZ, 0.5)
+    room.run(11)
     assert snr_db(room.recorded.person, room.recorded.noise, RATE_HZ) == pytest.approx(snr, abs=1.5)
 
 

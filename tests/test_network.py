@@ -28,7 +28,8 @@ def opened(folder: Path, *arguments: str) -> list[str]:
     """The sockets of a network that a command opens, its children included."""
     trace = folder / "trace"
     home = {"HOME": str(folder), "EDGEAGENT_MODELS": str(folder / "models"), "HF_ENDPOINT": "http://127.0.0.1:9"}
-    command = [str(STRACE), "-f", "-e", "trace=socket", "-o", str(trace), sys.executable, "-m", "edgeagent", *arguments]
+    strace = [str(STRACE), "-f", "--seccomp-bpf", "-e", "trace=socket", "-o", str(trace)]
+    command = [*strace, sys.executable, "-m", "edgeagent", *arguments]
     done = subprocess.run(
         command, cwd=folder, env=os.environ | home, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S
     )

@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgeagent.errors import ConfigError
@@ -245,6 +245,7 @@ def test_commands_with_any_numbers_stay(text):
     assert redact(text) == text
 
 
+@settings(max_examples=30)
 @given(st.recursive(st.none() | st.integers() | texts, lambda inner: st.lists(inner) | st.dictionaries(texts, inner)))
 def test_redacting_values_twice_changes_nothing_more(value):
     once = redact_values(value)
@@ -319,5 +320,5 @@ def test_the_time_grows_as_the_text(unit):
             measured.append(time.thread_time() - began)
         return min(measured)
 
-    short_s, long_s = seconds(8_000), seconds(128_000)
+    short_s, long_s = seconds(3_000), seconds(48_000)
     assert long_s < 64 * short_s + 0.002, "16 times the text; a quadratic pattern takes 256 times as long"

@@ -13,10 +13,13 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from functools import cache as once
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.forks import Forked, forks
 
 LIMIT_S = 60
 
@@ -81,11 +84,18 @@ class Command:
     def start(
         self, *arguments: object, house: bool = False, before: str = "", **options: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts the command; ``before`` is Python that runs first in its process."""
+        """Starts the command, in a new interpreter where more differs than what a fork can take over.
+
+        Args:
+            before: Python that runs first in its process.
+        """
         options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
         environment = self.environment | options.pop("env", {})
+        options |= {"cwd": self.cwd, "env": environment, "start_new_session": True}
         argv = self.argv(*arguments, house=house, before=before)
-        return subprocess.Popen(argv, cwd=self.cwd, env=environment, start_new_session=True, **options)
+        if not before and (loaded := forks(environment)) is not None:
+            return Forked(loaded, argv, **options)
+        return subprocess.Popen(argv, **options)
 
     def __call__(
         self, *arguments: object, stdin: bytes = b"", house: bool = False, **options: Any
@@ -166,6 +176,16 @@ def levels_of_loggers() -> Iterator[None]:
         logger.setLevel(level)
 
 
+@once
+def _commands() -> Any:
+    """All commands, which are made once: it takes longer than most that are run in this process."""
+    import typer
+
+    from edgeagent.cli import commands
+
+    return typer.main.get_command(commands)
+
+
 @pytest.fixture
 def edgeagent(checkout: Path, tmp_path: Path) -> Command:
     return Command(checkout, tmp_path)
@@ -176,8 +196,7 @@ def in_process(
     edgeagent: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., "subprocess.CompletedProcess[str]"]:
     """As ``edgeagent``, but in this process, which is much faster: for what ends before a model is asked."""
-    from edgeagent.cli import commands
-
+    commands = _commands()
     for name in os.environ:
         if name.startswith(("EDGEAGENT_", "XDG_")):
             monkeypatch.delenv(name)
@@ -186,7 +205,7 @@ def in_process(
 
     def call(*arguments: object) -> "subprocess.CompletedProcess[str]":
         with pytest.raises(SystemExit) as ended:
-            commands([str(argument) for argument in arguments], prog_name="edgeagent")
+            commands.main([str(argument) for argument in arguments], prog_name="edgeagent")
         return subprocess.CompletedProcess(arguments, ended.value.code, *capsys.readouterr())
 
     return call
@@ -227,13 +246,20 @@ def waits_until(edgeagent: Command, words: list[object], because: bytes, free: C
         process.communicate(timeout=LIMIT_S)
 
 
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for ``XDG_CACHE_HOME`` of commands with ears, whose models take seconds and are built once."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def silent_room(edgeagent: Command) -> list[str]:
+def silent_room(edgeagent: Command, cache: Path) -> list[str]:
     """Files for microphone and loudspeaker, as options: a minute in which nobody speaks."""
     import numpy as np
 
     from edgeagent.audio import WavWriter
 
+    edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
     with WavWriter(edgeagent.cwd / "room.wav", 16_000) as writer:
         writer.write(np.random.default_rng(1).normal(0, 1e-3, 60 * 16_000).astype(np.float32))
     return ["--input", "room.wav", "--output", "robot.wav"]

@@ -26,11 +26,6 @@ agent = Agent("a", llm=ScriptedLLM())
 """
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def listen(edgeagent, cache: Path):
     """``listen`` with a small app, whose model is built once for all tests."""

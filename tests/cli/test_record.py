@@ -24,11 +24,6 @@ RATE_HZ = 16_000
 LIMIT_S = 60
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def command(edgeagent: Any, cache: Path) -> Any:
     edgeagent.environment["XDG_CACHE_HOME"] = str(cache)

@@ -28,11 +28,6 @@ QUIET_S, PAUSE_S = 6.0, 3.0
 KEPT = Path(".local/state/edgeagent/voice-test")
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
 def command(edgeagent, cache: Path):
     edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
