@@ -6,6 +6,7 @@ What the page names in a walk is there too: the file, and the function in it.
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -57,32 +58,52 @@ class Started(NamedTuple):
 
 
 class Source:
-    """A file of the package as a tree, with its constants, and the names that a comprehension gives to values."""
+    """A file of the package as a tree, with its constants, and the names that a comprehension gives to values.
+
+    It is read only where something is looked for that stands in it.
+    """
 
     def __init__(self, text: str) -> None:
-        self.tree = ast.parse(text)
-        self.constants = {
+        self._text = text
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self._text)
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def constants(self) -> dict[str, ast.expr]:
+        return {
             statement.target.id: statement.value
             for statement in self.tree.body
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value
         }
-        nodes = list(ast.walk(self.tree))
-        self.parameters = {
+
+    @cached_property
+    def parameters(self) -> set[str]:
+        return {
             argument.arg
-            for node in nodes
+            for node in self._nodes
             if isinstance(node, ast.FunctionDef)
             for argument in [*node.args.args, *node.args.kwonlyargs]
         }
-        self._calls = [node for node in nodes if isinstance(node, ast.Call)]
-        self.filled: dict[str, list[str]] = {}
-        for node in nodes:
-            if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Tuple):
-                for place, target in enumerate(node.target.elts):
-                    self.filled[ast.unparse(target)] = list(_literals(node.iter, place))
+
+    @cached_property
+    def filled(self) -> dict[str, list[str]]:
+        return {
+            ast.unparse(target): list(_literals(node.iter, place))
+            for node in self._nodes
+            if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Tuple)
+            for place, target in enumerate(node.target.elts)
+        }
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
         """Calls of functions by the last part of their name."""
-        yield from (call for call in self._calls if _last(call.func) in names)
+        if any(f"{name}(" in self._text for name in names):
+            yield from (node for node in self._nodes if isinstance(node, ast.Call) and _last(node.func) in names)
 
     def spelled(self, name: ast.expr) -> list[str]:
         """The texts that an expression may be; none where it is a parameter, which callers spell."""

@@ -235,17 +235,6 @@ def at_terminal(edgeagent: Command) -> Iterator[Callable[..., Terminal]]:
         os.close(master)
 
 
-def waits_until(edgeagent: Command, words: list[object], because: bytes, free: Callable[[], object]) -> None:
-    """Starts a talk with a page, which says why it waits, and is there once that is over."""
-    with edgeagent.start("talk", *words, house=True) as process:
-        assert process.stderr is not None
-        assert because in next(iter(process.stderr))
-        free()
-        assert any(b"page: http" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=LIMIT_S)
-
-
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for ``XDG_CACHE_HOME`` of commands with ears, whose models take seconds and are built once."""
@@ -254,7 +243,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def silent_room(edgeagent: Command, cache: Path) -> list[str]:
-    """Files for microphone and loudspeaker, as options: a minute in which nobody speaks."""
+    """Files for microphone and loudspeaker, and a voice that is soon loaded, as options: a minute in which nobody
+    speaks."""
     import numpy as np
 
     from edgeagent.audio import WavWriter
@@ -262,4 +252,4 @@ def silent_room(edgeagent: Command, cache: Path) -> list[str]:
     edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
     with WavWriter(edgeagent.cwd / "room.wav", 16_000) as writer:
         writer.write(np.random.default_rng(1).normal(0, 1e-3, 60 * 16_000).astype(np.float32))
-    return ["--input", "room.wav", "--output", "robot.wav"]
+    return ["--input", "room.wav", "--output", "robot.wav", "--voice", "en"]

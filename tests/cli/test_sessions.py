@@ -12,7 +12,6 @@ import pytest
 from edgeagent.cli import built_when_free
 from edgeagent.errors import BusyError, ConfigError
 from edgeagent.journal import Journal, Record, is_in_use
-from tests.cli.conftest import waits_until
 
 ECHO = "agent = Agent('toy', llm=ScriptedLLM(*[lambda r: ' | '.join(m.text for m in r.messages)] * 9))"
 DRIVES = """
@@ -232,13 +231,6 @@ def test_a_stop_in_the_place_of_an_answer_stops(edgeagent: Any) -> None:
     assert done.stderr.count("not asked again") == 2
     assert "drove 2 m" not in done.stdout
     assert "hello" not in done.stdout
-
-
-def test_a_service_waits_for_a_session_that_another_conversation_has(edgeagent: Any, silent_room: Any) -> None:
-    file = edgeagent.cwd / "robi.journal"
-    other = Journal.open(file)
-    words = ["--wait", "--session", file, "--json", "--web", "--web-port", "0"]
-    waits_until(edgeagent, [*silent_room, *words], b"is in use by another conversation", other.close)
 
 
 @pytest.mark.parametrize(

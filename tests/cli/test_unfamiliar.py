@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from edgeagent.audio import WavWriter
+from edgeagent.doctor import examine
 
 SPRAYING = """
 @tool
@@ -36,10 +37,11 @@ def test_many_questions_are_warned_of_once(edgeagent) -> None:
 
 @pytest.fixture
 def short_silence(edgeagent) -> list[str]:
-    """Files for microphone and loudspeaker, as options: a second in which nobody speaks."""
+    """Files for microphone and loudspeaker, and a voice that is soon loaded, as options: a second in which nobody
+    speaks."""
     with WavWriter(edgeagent.cwd / "room.wav", 16_000) as writer:
         writer.write(np.random.default_rng(1).normal(0, 1e-3, 16_000).astype(np.float32))
-    return ["--input", "room.wav", "--output", "robot.wav"]
+    return ["--input", "room.wav", "--output", "robot.wav", "--voice", "en"]
 
 
 @pytest.mark.parametrize("command", ["chat", "talk"])
@@ -51,8 +53,9 @@ def test_a_conversation_begins_with_it(edgeagent, short_silence: list[str], comm
     assert WARNING not in done.stdout
 
 
-def test_the_doctor_has_a_row_for_it(edgeagent) -> None:
-    done = edgeagent("doctor", "--json", "--app", edgeagent.app(SPRAYING))
+def test_the_doctor_has_a_row_for_it(edgeagent, in_process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("edgeagent.doctor.examine", lambda rooms: examine([room for room in rooms if room[0] == "app"]))
+    done = in_process("doctor", "--json", "--app", edgeagent.app(SPRAYING))
     section = json.loads(done.stdout)["app"]
     assert section["tools"] == {"found": "spray", "status": "ok", "value": ["spray"]}
     assert section["trained for"]["status"] == "note"

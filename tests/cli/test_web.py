@@ -15,7 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.cli.conftest import waits_until
+from edgeagent.journal import Journal
+from tests.processes import descendants, left
 
 LIMIT_S = 30
 ROBOT = """
@@ -229,7 +230,7 @@ import errno, os
 made = os.open
 
 def full(path, *rest, **more):
-    if "PART" in os.fspath(path):
+    if "web-token" in os.fspath(path):
         raise OSError(errno.ENOSPC, "No space left on device")
     return made(path, *rest, **more)
 
@@ -240,9 +241,8 @@ os.open = full
 def test_a_disk_without_room_for_the_token_is_a_failure_that_a_service_tries_again(edgeagent, silent_room) -> None:
     token = {"EDGEAGENT_WEB_TOKEN": "true"}
     web = ("--web", "--web-port", "0")
-    commands = ("chat", "--app", edgeagent.app(ROBOT), *web), ("talk", "--wait", *silent_room, *web)
-    for command in commands:
-        done = edgeagent(*command, env=token, house=True, before=FULL.replace("PART", "web-token"))
+    for command in (("chat",), ("talk", "--wait", *silent_room)):
+        done = edgeagent(*command, "--app", edgeagent.app(ROBOT + FULL), *web, env=token)
         assert done.returncode == 1
         assert "web-token cannot be kept: No space left on device" in done.stderr
 
@@ -295,12 +295,20 @@ def test_without_the_packages_it_says_which(edgeagent, in_process, monkeypatch: 
     assert 'pip install "edgeagent[web]"' in done.stderr
 
 
-def test_a_service_waits_for_a_port_that_another_program_has(edgeagent, silent_room) -> None:
-    with socket.socket() as taken:
+def test_a_service_waits_for_a_port_and_for_a_session_that_others_have(edgeagent, silent_room) -> None:
+    session = edgeagent.cwd / "robi.journal"
+    with socket.socket() as taken, Journal.open(session) as other:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        words = ["--wait", "--web", "--web-port", str(taken.getsockname()[1]), "--json"]
-        waits_until(edgeagent, [*silent_room, *words], b"is taken by another program", taken.close)
+        words = "--wait", "--web", "--web-port", taken.getsockname()[1], "--session", session, "--json"
+        with edgeagent.start("talk", *silent_room, *words, house=True) as process:
+            assert b"is taken by another program" in process.stderr.readline()
+            taken.close()
+            assert b"is in use by another conversation" in process.stderr.readline()
+            other.close()
+            assert any(b"page: http" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=LIMIT_S)
 
 
 def test_a_conversation_aloud_goes_on_has_a_level_is_muted_and_stopped(edgeagent, silent_room) -> None:
@@ -321,7 +329,11 @@ def test_a_conversation_aloud_goes_on_has_a_level_is_muted_and_stopped(edgeagent
             page.post("/api/say", json={"text": 'drive {"distance_m": 2}'})
             until(told, "state", lambda state: state == "acting")
             assert page.post("/api/stop").json() == {"latch": "tripped"}
-            stops = until(told, "stops", lambda stops: stops > 0)
+            stops = until(told, "stops", lambda stops: stops > 1)  # of the button, and of the latch
             assert page.post("/api/continue", json={"stops": stops}).json()["latch"] == "free"
+        below = descendants(process.pid)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=LIMIT_S)
+        _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + signal.SIGINT
+    assert b"Traceback" not in err
+    assert left(below) == []
