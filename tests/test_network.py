@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "arguments",
     [
         ("--help",),
-        ("ask", "go to the kitchen"),
+        ("ask", "--speed", "1000", "go to the kitchen"),
         ("say", "--output", "said.wav", "go to the kitchen"),
         ("say", "--voice", "joe", "--output", "said.wav", "a voice that is not here"),
         ("listen", "--input", "command.wav"),
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_command_opens_no_socket_of_a_network(folder: Path, arguments: tuple[str, ...]) -> None:
     command = folder / "command.wav"
     if not command.exists():
-        say = [sys.executable, "-m", "edgeagent", "say", "--output", str(command), "go to the kitchen"]
+        say = [sys.executable, "-m", "edgeagent", "say", "--output", str(command), "where are you"]
         subprocess.run(say, check=True, timeout=LIMIT_S)
     assert opened(folder, *arguments) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,9 +16,10 @@ from edgeagent.doctor import DoctorReport, Row, engine, examine, machine
 from edgeagent.doctor import engine_section as engine_module
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from edgeagent.cli import main; main()", "doctor", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    settings = os.environ | environment
+    return subprocess.run(command, env=settings, capture_output=True, text=True, timeout=60, check=False)
 
 
 def rows(found: Iterator[Row]) -> dict[str, Row]:
@@ -40,15 +42,18 @@ def test_the_embedded_model_is_read_loaded_and_asked() -> None:
     assert found["speed"].value["reply"] > 0
 
 
-def test_a_bad_model_is_told_and_the_rest_is_looked_at(tmp_path: Path) -> None:
+def test_a_bad_model_and_ears_of_another_language_are_told_and_the_rest_is_looked_at(tmp_path: Path) -> None:
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"no model")
-    done = run("--model", str(bad), "--json")
+    done = run("--model", str(bad), "--json", EDGEAGENT_LANGUAGE="de")
     report = json.loads(done.stdout)
     assert done.returncode == 3
     assert report["engine"]["model"]["status"] == "problem"
     assert str(bad) in report["engine"]["model"]["found"]
     assert report["machine"]["python"]["status"] == "ok"
+    assert report["ears"]["voice activity"]["status"] == "ok"
+    assert report["ears"]["recogniser"]["status"] == "problem"
+    assert "English only" in report["ears"]["recogniser"]["found"]
     assert done.stderr == ""
 
 
