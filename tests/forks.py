@@ -163,7 +163,7 @@ class Forked(subprocess.Popen[bytes]):
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         if not select.select([self._ended], [], [], 0 if wait_flags else None)[0]:
             return 0, 0
-        status = int(os.read(self._ended, 64))
+        status = int(os.read(self._ended, 64) or signal.SIGKILL)  # nothing of a fork that lost its parent
         os.close(self._ended)
         return self.pid, status
 

@@ -65,12 +65,15 @@ class Watchdog:
         os.set_blocking(self._pipe, False)
         argv = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(again_s)]
         shown = 0 if self._modes is not None else subprocess.DEVNULL
+        # A process inherits what is blocked: systemd may send it a signal before it has begun to ignore any.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_ENDS))
         try:
             process = subprocess.Popen(argv, stdin=read, stdout=subprocess.PIPE, stderr=shown, start_new_session=True)
         except OSError:
             os.close(self._pipe)
             raise
         finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             os.close(read)
         assert process.stdout is not None  # noqa: S101 - it was asked for
         self._process, self._told = process, process.stdout
