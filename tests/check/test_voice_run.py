@@ -30,7 +30,6 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> VoiceTaken:
         # PocketSphinx, which hears alone here, may mishear "go to the kitchen" in a room
         PlannedLine("turn left", "command"),
         PlannedLine("stop", "stop", "stop"),
-        PlannedLine("where are you", "command"),
         PlannedLine("stop", "stop_over", "stop", "3 m"),
         PlannedLine("the coffee is cold again", "talk", "", "3 m"),
     ]
@@ -39,7 +38,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> VoiceTaken:
 
 def test_a_good_microphone_gives_no_advice(good: VoiceTaken) -> None:
     assert good.advice == []
-    assert [one.right for one in good.attempts] == [True] * 5
+    assert [one.right for one in good.attempts] == [True] * 4
     assert good.person.shown == good.attempts
     assert good.person.places == ["3 m"]
 
@@ -69,32 +68,32 @@ def test_recordings_are_kept_for_their_owner_alone(good: VoiceTaken) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     (test,) = kept_tests("Anna", among=folder.parent)
-    assert (test.count, test.person, test.distances) == (5, "anna", ("", "3 m"))
+    assert (test.count, test.person, test.distances) == (4, "anna", ("", "3 m"))
     assert kept_tests("ben", among=folder.parent) == []
     assert [one.line for _, one in kept_attempts(test)] == [one.line for one in good.attempts]
     assert kept_room(test) == good.sound
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "gain", "silent"),
+    ("names", "settings", "silent"),
     [
-        ("quiet", {"person_level_db": -46}, 1.0, True),
-        ("clipped", {"person_level_db": -14}, 10.0, True),
-        ("noise", {"noise_snr_db": 8}, 1.0, True),
-        ("echo loud", {"echo_gain_db": 8, "person_level_db": -34}, 1.0, False),
+        ({"quiet", "noise"}, {"person_level_db": -46, "noise_snr_db": 8}, True),
+        ({"echo loud"}, {"echo_gain_db": 8, "person_level_db": -34}, False),
     ],
+    ids=["quiet in noise", "echo loud"],
 )
 def test_what_is_wrong_with_the_sound_is_advised(
-    name: str, settings: dict[str, float], gain: float, silent: bool, tmp_path: Path
+    names: set[str], settings: dict[str, float], silent: bool, tmp_path: Path
 ) -> None:
-    taken = VoiceTaken(SAID[:2] if silent else SAID[:1], tmp_path, room(**settings), silent=silent, gain=gain)
-    assert name in taken.advice
+    taken = VoiceTaken(SAID[:2] if silent else SAID[:1], tmp_path, room(**settings), silent=silent)
+    assert names <= set(taken.advice)
 
 
-def test_ctrl_c_keeps_what_was_said(tmp_path: Path) -> None:
-    taken = VoiceTaken(SAID, tmp_path, silent=True, quits=1)
+def test_ctrl_c_keeps_what_was_said_and_its_advice(tmp_path: Path) -> None:
+    taken = VoiceTaken(SAID, tmp_path, room(person_level_db=-14), silent=True, gain=10.0, quits=1)
     assert taken.interrupted
     assert [one.line.text for one in taken.attempts] == ["go to the kitchen"]
+    assert "clipped" in taken.advice
     (test,) = kept_tests(among=tmp_path)
     assert test.count == 1
     assert kept_room(test) == taken.sound
