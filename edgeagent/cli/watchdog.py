@@ -63,7 +63,7 @@ class Watchdog:
         self._modes = _modes()
         read, self._pipe = os.pipe()
         os.set_blocking(self._pipe, False)
-        argv = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(again_s)]
+        argv = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(again_s), _spelled(self._modes)]
         shown = 0 if self._modes is not None else subprocess.DEVNULL
         # A process inherits what is blocked: systemd may send it a signal before it has begun to ignore any.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_ENDS))
@@ -150,6 +150,19 @@ def _modes() -> Any:
         return None
 
 
+def _spelled(modes: Any) -> str:
+    """Returns the settings as a word, because a screen may have changed them before the process could read them."""
+    if modes is None:
+        return ""
+    numbers = [*modes[:6], *(one if isinstance(one, int) else one[0] for one in modes[6])]
+    return ",".join(map(str, numbers))
+
+
+def _read(spelled: str) -> Any:
+    numbers = [int(number) for number in spelled.split(",") if number]
+    return [*numbers[:6], numbers[6:]] if numbers else None
+
+
 def _restore(file: int, modes: Any) -> None:
     if modes is not None:
         with suppress(OSError, termios.error):
@@ -157,15 +170,11 @@ def _restore(file: int, modes: Any) -> None:
             os.write(file, _SHOWN)
 
 
-def _serve(parent: int, again_s: float) -> None:
+def _serve(parent: int, again_s: float, modes: Any) -> None:
     """The process: reads signals, and kills its parent when the time is over. It ends with its parent and not before,
     also where a service manager sends every process a signal."""
     for ignored in (signal.SIGINT, *_ENDS):
         signal.signal(ignored, signal.SIG_IGN)
-    try:
-        modes = termios.tcgetattr(2)
-    except (OSError, termios.error):
-        modes = None
     interrupted_s = float("-inf")
     kill_s: float | None = None
     begun = _STAY
@@ -201,4 +210,4 @@ def _serve(parent: int, again_s: float) -> None:
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]), float(sys.argv[2]))
+    _serve(int(sys.argv[1]), float(sys.argv[2]), _read(sys.argv[3]))
