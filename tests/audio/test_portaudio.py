@@ -8,24 +8,31 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.audio.pulse import Pulse, missing
 
-pytestmark = [pytest.mark.real_time, pytest.mark.skipif(missing() is not None, reason=str(missing()))]
+pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 LIMIT_S = 60
 
 
-def play(pulse: Pulse, program: str) -> list[dict[str, object]]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[Pulse]:
+    """A sound server for those tests that leave it as it is."""
+    with Pulse() as pulse:
+        yield pulse
+
+
+def play(pulse: Pulse, program: str, **environment: str) -> list[dict[str, object]]:
     """Runs a program on the server's devices; it prints JSON lines."""
     begin = "import json, time, threading, numpy as np\nfrom edgeagent.audio.portaudio import *\n"
     begin += "def tell(**said): print(json.dumps(said), flush=True)\n"
     done = subprocess.run(
         [sys.executable, "-c", begin + textwrap.dedent(program)],
-        env=pulse.environment,
+        env=pulse.environment | environment,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -35,7 +42,7 @@ def play(pulse: Pulse, program: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_device_is_listed_opened_and_calls_in_both_directions() -> None:
+def test_a_device_is_listed_opened_and_calls_in_both_directions_and_an_unknown_one_is_named(server: Pulse) -> None:
     program = """
     device = PortAudioDevice()
     calls = {"fill": 0, "take": 0}
@@ -53,16 +60,18 @@ def test_a_device_is_listed_opened_and_calls_in_both_directions() -> None:
     after = dict(calls)
     time.sleep(0.1)
     tell(came=came, silent=after == calls, name=device.name, devices=[d.name for d in devices()])
+    try: find("jabra", "input")
+    except AudioError as error: tell(text=str(error))
     """
-    with Pulse() as pulse:
-        (told,) = play(pulse, program)
+    told, unknown = play(server, program)
     assert told["came"]
     assert told["silent"], "no call comes after stop"
     assert told["name"] == "default"
     assert "default" in told["devices"]  # type: ignore[operator]
+    assert unknown["text"] == "there is no microphone 'jabra'; there are 0: default"
 
 
-def test_alsa_writes_nothing_into_the_midst_of_a_screen() -> None:
+def test_alsa_writes_nothing_into_the_midst_of_a_screen(server: Pulse) -> None:
     """It told of each under-run, and of each device that it sought and did not find."""
     program = """
     import ctypes, os
@@ -74,14 +83,13 @@ def test_alsa_writes_nothing_into_the_midst_of_a_screen() -> None:
     os.close(2)
     tell(written=os.read(read, 999).decode())
     """
-    with Pulse() as pulse:
-        opened, told = play(pulse, program)
+    opened, told = play(server, program)
     assert opened["opened"] == -2, "there is no such card, of which ALSA tells"
     assert told["written"] == ""
 
 
-@pytest.mark.parametrize(("given", "asked"), [(None, "150"), ("180", "180")])
-def test_pulseaudio_is_asked_for_as_much_as_the_latency_needs(given: str | None, asked: str) -> None:
+@pytest.mark.parametrize(("given", "asked"), [({}, "150"), ({"PULSE_LATENCY_MSEC": "180"}, "180")])
+def test_pulseaudio_is_asked_for_as_much_as_the_latency_needs(server: Pulse, given: dict[str, str], asked: str) -> None:
     """With a buffer that is much smaller PulseAudio never calls at all."""
     program = """
     import os
@@ -91,12 +99,8 @@ def test_pulseaudio_is_asked_for_as_much_as_the_latency_needs(given: str | None,
     tell(called=called.wait(20), asked=os.environ["PULSE_LATENCY_MSEC"])
     device.stop()
     """
-    with Pulse() as pulse:
-        if given is not None:
-            pulse.environment["PULSE_LATENCY_MSEC"] = given
-        else:
-            pulse.environment.pop("PULSE_LATENCY_MSEC", None)
-        (told,) = play(pulse, program)
+    server.environment.pop("PULSE_LATENCY_MSEC", None)
+    (told,) = play(server, program, **given)
     assert told == {"called": True, "asked": asked}
 
 
@@ -143,16 +147,7 @@ def test_a_configuration_without_a_device_is_an_error_and_not_the_end_of_the_pro
     assert f"{said} {path}" in last
 
 
-def test_an_unknown_device_is_named_with_those_that_there_are() -> None:
-    program = """
-    try: find("jabra", "input")
-    except AudioError as error: tell(text=str(error))
-    """
-    with Pulse() as pulse:
-        (told,) = play(pulse, program)
-    assert told["text"] == "there is no microphone 'jabra'; there are 0: default"
-
-
+@pytest.mark.real_time
 @pytest.mark.parametrize(("falls", "comes_back"), [(Pulse.kill, Pulse.start), (Pulse.freeze, Pulse.thaw)])
 def test_a_server_that_dies_or_hangs_is_noticed_within_a_second_and_its_device_is_back_after_it(
     falls: Callable[[Pulse], None], comes_back: Callable[[Pulse], None]

@@ -16,8 +16,6 @@ from edgeagent import Agent, Session
 
 from .conftest import LIMIT_S, Command
 
-pytestmark = pytest.mark.real_time
-
 GONE_S = 2.0
 """From the signal to the end (contract, section 6)."""
 SLACK_S = 18.0
@@ -118,7 +116,7 @@ def native() -> str:
 agent = Agent("robi", llm=ScriptedLLM([call("native")], "x"), tools=[native])
 """,
 }
-HANGING = [case for case in CASES if case != "both"]
+HANGING = tuple(case for case in CASES if case != "both")
 
 
 class Running:
@@ -210,9 +208,15 @@ def ready(case: str) -> str:
     return "lifts" if case == "stop" else "hangs"
 
 
-@pytest.mark.parametrize(("command", "numbers"), [("chat", [signal.SIGTERM]), ("ask", [signal.SIGINT] * 2)])
-def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(running, command, numbers) -> None:
-    commands = {case: running(command, case) for case in HANGING}  # side by side: each has its two seconds
+@pytest.mark.parametrize(
+    ("command", "numbers", "cases"),
+    [
+        ("chat", [signal.SIGTERM], HANGING),
+        ("ask", [signal.SIGINT] * 2, ("subscriber", "load", "close", "lock")),
+    ],
+)
+def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(running, command, numbers, cases) -> None:
+    commands = {case: running(command, case) for case in cases}  # side by side: each has its two seconds
     left = {}
     for case, one in commands.items():
         one.expect(ready(case))
@@ -231,19 +235,21 @@ def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(runnin
         gone(left[case])
 
 
-@pytest.mark.parametrize("case", ["subscriber", "lock"])
-def test_a_sigterm_to_every_process_as_systemd_sends_it_ends_it_whatever_hangs(running, case: str) -> None:
-    one = running("chat", case)
-    one.expect("hangs")
-    below = children(one.process)
-    assert below, "something watches it"
-    for pid in below:
-        os.kill(pid, signal.SIGTERM)
-    one.process.send_signal(signal.SIGTERM)
-    code, took_s = one.ends()
-    assert code == (-signal.SIGKILL if case == "lock" else 128 + signal.SIGTERM), one.told.decode()
-    assert took_s < GONE_S + SLACK_S
-    gone(below)
+def test_a_sigterm_to_every_process_as_systemd_sends_it_ends_it_whatever_hangs(running) -> None:
+    commands = {case: running("chat", case) for case in ("subscriber", "lock")}
+    left = {}
+    for case, one in commands.items():
+        one.expect("hangs")
+        left[case] = children(one.process)
+        assert left[case], f"something watches {case}"
+        for pid in left[case]:
+            os.kill(pid, signal.SIGTERM)
+        one.process.send_signal(signal.SIGTERM)
+    for case, one in commands.items():
+        code, took_s = one.ends()
+        assert code == (-signal.SIGKILL if case == "lock" else 128 + signal.SIGTERM), f"{case}: {one.told.decode()}"
+        assert took_s < GONE_S + SLACK_S
+        gone(left[case])
 
 
 def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgeagent) -> None:
@@ -276,8 +282,7 @@ def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgea
         assert terminal.modes() == modes
 
 
-@pytest.mark.parametrize("screen", [False, True])
-def test_a_signal_to_a_process_that_a_tool_has_forked_ends_that_one_alone(edgeagent, at_terminal, screen) -> None:
+def test_a_signal_to_a_process_that_a_tool_has_forked_ends_that_one_alone(edgeagent, at_terminal) -> None:
     app = edgeagent.app(f"""
 import multiprocessing, time
 
@@ -300,14 +305,13 @@ def look() -> str:
 
 agent = Agent("robi", llm=ScriptedLLM([call("look")], lambda request: request.messages[-1].text + "."), tools=[look])
 """)
-    if not screen:
-        ended = edgeagent("chat", "--app", app, stdin=b"go\n")
-        assert ended.stdout == f"seen {-signal.SIGTERM}.\n", ended.stderr
-        assert ended.returncode == 0
-        return
     terminal = at_terminal("chat", "--app", app)
-    terminal.expect(">")
-    terminal.enter("go")
+    with edgeagent.start("chat", "--app", app) as process:
+        terminal.expect(">")
+        terminal.enter("go")
+        out, err = process.communicate(b"go\n", timeout=LIMIT_S)
+    assert out.decode() == f"seen {-signal.SIGTERM}.\n", err.decode()
+    assert process.returncode == 0
     terminal.expect(f"robi: seen {-signal.SIGTERM}.")
     terminal.enter("/quit")
     assert terminal.ends() == 0
@@ -335,16 +339,22 @@ def test_a_ctrl_c_and_another_one_later_do_not_end_a_chat(at_terminal, edgeagent
     assert terminal.ends() == 0
 
 
-@pytest.mark.parametrize("way", ["/quit", "the end of stdin"])
-def test_a_stop_that_hangs_does_not_keep_a_chat_that_is_left(edgeagent, way) -> None:
+def test_a_stop_that_hangs_does_not_keep_a_chat_that_is_left(edgeagent) -> None:
     app = APP + CASES["stop"].replace('mode="parallel"', 'on_interrupt="detach"')
     app += """
 agent.subscribe(lambda event: threading.Timer(0.1, agent.abort, ["barge_in"]).start()
                 if event.kind == "tool_execution_start" else None)
 """
-    ended = edgeagent("chat", "--app", edgeagent.app(app), stdin=b"go\n" + (b"/quit\n" if way == "/quit" else b""))
-    assert ended.returncode == 0, ended.stderr
-    assert "<hangs>" in ended.stderr, "it was stopped"
+    ways = {"/quit": b"go\n/quit\n", "the end of stdin": b"go\n"}
+    left = {way: edgeagent.start("chat", "--app", edgeagent.app(app)) for way in ways}
+    for way, process in left.items():
+        with process:
+            try:
+                _, err = process.communicate(ways[way], timeout=LIMIT_S)
+            finally:
+                process.kill()
+        assert process.returncode == 0, f"{way}: {err.decode()}"
+        assert b"<hangs>" in err, f"it was stopped before {way}"
 
 
 def test_before_it_goes_what_moves_is_stopped_side_by_side_and_the_journal_is_whole(running, edgeagent) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,8 +17,6 @@ from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 from tests.processes import descendants
 
-pytestmark = pytest.mark.real_time
-
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 RATE_HZ = 16_000
 APP = """
@@ -27,13 +26,14 @@ agent = Agent("a", llm=ScriptedLLM())
 
 
 @pytest.fixture
-def listen(edgeagent, cache: Path):
-    """``listen`` with a small app, whose model is built once for all tests."""
+def listen(edgeagent, in_process, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """``listen`` in this process, with a small app, whose model is built once for all tests."""
     edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     app = edgeagent.app(APP)
 
-    def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
-        return edgeagent("listen", "--app", app, *arguments, **options)
+    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return in_process("listen", "--app", app, *arguments)
 
     run.command = edgeagent
     run.app = app
@@ -83,8 +83,9 @@ def test_verbose_tells_how_long_it_took(listen, short: Path) -> None:
     assert "go to the bathroom  [0." in listen("--input", short, "-v").stdout
 
 
+@pytest.mark.real_time
 def test_json_has_the_events_of_the_voice(listen, file: Path) -> None:
-    done = listen("--input", "-", "--json", stdin=file.read_bytes())
+    done = listen.command("listen", "--app", listen.app, "--input", "-", "--json", stdin=file.read_bytes())
     assert (done.returncode, done.stderr) == (0, "")
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert {event["kind"] for event in told} == {"speech_start", "partial", "speech_end", "transcript", "keyword"}
@@ -147,20 +148,18 @@ def test_whisper_hears_a_file(listen, checkout: Path, tmp_path: Path) -> None:
         (["--app", "no.py"], 2, "no.py is not there"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(
-    in_process, listen, arguments: list[str], code: int, told: str, short: Path
-) -> None:
+def test_what_is_wrong_is_told_in_a_line(listen, arguments: list[str], code: int, told: str, short: Path) -> None:
     (listen.command.cwd / "robot.wav").write_text("no sound")
     chosen = arguments if "--input" in arguments else ["--input", str(short), *arguments]
-    done = in_process("listen", "--app", listen.app, *chosen)
+    done = listen(*chosen)
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_phrase_that_nobody_can_say_is_told(edgeagent, file: Path) -> None:
+def test_a_phrase_that_nobody_can_say_is_told(edgeagent, in_process, file: Path) -> None:
     app = edgeagent.app("agent = Agent('a', llm=ScriptedLLM(), phrases=['press ★★★'])\n")
-    done = edgeagent("listen", "--input", file, "--app", app)
+    done = in_process("listen", "--input", file, "--app", app)
     assert done.returncode == 2
     assert "★★★" in done.stderr
     assert "no letters" in done.stderr
@@ -188,42 +187,44 @@ def test_at_a_terminal_there_is_a_meter_and_what_is_certain_stays(listen, at_ter
 
 
 @sound
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_microphone_is_heard_until_a_signal_ends_it(listen, number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.real_time
+def test_a_microphone_is_heard_until_a_signal_ends_it(listen, tmp_path: Path) -> None:
     path = talk(tmp_path / "talk.wav", ("go to the kitchen", "slt"))
-    with Pulse() as pulse:
-        command = listen.command
+    command, numbers = listen.command, (signal.SIGINT, signal.SIGTERM)
+    with Pulse() as pulse, contextlib.ExitStack() as started:
         environment = pulse.environment | {
             "HOME": str(command.home),
             "XDG_CACHE_HOME": command.environment["XDG_CACHE_HOME"],
         }
-        started = command.start("listen", "--app", listen.app, "--json", env=environment, stdin=subprocess.DEVNULL)
-        with started as process:
-            player = subprocess.Popen(
-                ["sh", "-c", 'while :; do paplay -d room "$0"; done', str(path)], env=pulse.environment
-            )
-            try:
+        words = ["listen", "--app", listen.app, "--json"]
+        two = [started.enter_context(command.start(*words, env=environment, stdin=subprocess.DEVNULL)) for _ in numbers]
+        player = subprocess.Popen(
+            ["sh", "-c", 'while :; do paplay -d room "$0"; done', str(path)], env=pulse.environment
+        )
+        try:
+            for process, number in zip(two, numbers, strict=True):
                 assert process.stdout is not None
                 kinds = []
                 for line in process.stdout:
                     kinds.append(json.loads(line)["kind"])
                     if kinds[-1] == "transcript":
                         break
+                assert kinds[0] == "speech_start"
                 processes = descendants(process.pid)
                 assert len(processes) == 3
                 os.killpg(process.pid, number)
                 _, err = process.communicate(timeout=20)
-            finally:
-                player.kill()
-                player.wait()
-    assert kinds[0] == "speech_start"
-    assert (process.returncode, err) == (128 + number, b"")
-    assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
+                assert (process.returncode, err) == (128 + number, b"")
+                assert not any(Path(f"/proc/{pid}").exists() for pid in processes)
+        finally:
+            for process in (player, *two):
+                process.kill()
+                process.wait()
 
 
 def test_without_a_microphone_the_error_says_what_to_do(listen, tmp_path: Path) -> None:
     (tmp_path / "asound.conf").write_text(ASOUND)  # of a sound server that does not run
     environment = {"ALSA_CONFIG_PATH": str(tmp_path / "asound.conf"), "XDG_RUNTIME_DIR": str(tmp_path)}
-    done = listen(env=environment)
+    done = listen.command("listen", "--app", listen.app, env=environment)
     assert (done.returncode, done.stdout) == (4, "")
     assert "--input FILE.wav" in done.stderr

@@ -24,8 +24,6 @@ from edgeagent.errors import ConfigError
 from tests.audio.pulse import Pulse, missing
 from tests.processes import descendants, left
 
-pytestmark = pytest.mark.real_time
-
 LIMIT_S = 60
 APP = """
 import os, signal, socket
@@ -71,10 +69,10 @@ def app(edgeagent: Any) -> Path:
 # nothing else reads a unit as systemd does. CI runs it: scripts/apt-packages.txt brings systemd
 @pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: see scripts/apt-packages.txt")
 @pytest.mark.parametrize("system", [False, True])
-def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system: bool, tmp_path: Path) -> None:
+def test_systemd_finds_nothing_to_complain_of(in_process: Any, app: Path, system: bool, tmp_path: Path) -> None:
     options = ["--system", "--user", "daemon"] if system else []
     words = ["--", "--wake-word", "hey robi", "--session", "r$obi"]
-    shown = edgeagent("service", "install", "--app", app, *options, "--print", *words)
+    shown = in_process("service", "install", "--app", app, *options, "--print", *words)
     assert shown.returncode == 0, shown.stderr
     path = tmp_path / "edgeagent.service"
     path.write_text(shown.stdout)
@@ -90,8 +88,8 @@ def test_systemd_finds_nothing_to_complain_of(edgeagent: Any, app: Path, system:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_unit_says_what_it_should(edgeagent: Any, app: Path) -> None:
-    lines = edgeagent("service", "install", "--app", app, "--print").stdout.splitlines()
+def test_a_unit_says_what_it_should(in_process: Any, app: Path) -> None:
+    lines = in_process("service", "install", "--app", app, "--print").stdout.splitlines()
     assert lines[0] == MARK
     for line in ("Type=notify", "WatchdogSec=30", "WatchdogSignal=SIGTERM", "Restart=on-failure"):
         assert line in lines
@@ -128,11 +126,11 @@ def test_systemd_replaces_no_variables_in_the_program_itself() -> None:
     assert "ExecStart=/opt/a$$b/python $$$$HOME\n" in unit(command=("/opt/a$$b/python", "$$HOME")).text
 
 
-def test_a_unit_has_the_plain_path_of_its_folder(edgeagent: Any) -> None:
+def test_a_unit_has_the_plain_path_of_its_folder(edgeagent: Any, in_process: Any) -> None:
     (edgeagent.cwd / "edgeagent.toml").touch()
     below = edgeagent.cwd / "below"
     below.mkdir()
-    lines = edgeagent("service", "install", "--config", below / ".." / "edgeagent.toml", "--print").stdout.splitlines()
+    lines = in_process("service", "install", "--config", below / ".." / "edgeagent.toml", "--print").stdout.splitlines()
     assert f"WorkingDirectory={edgeagent.cwd}" in lines
 
 
@@ -243,52 +241,52 @@ def test_a_page_whose_port_is_taken_by_the_running_service_is_installed_anew(in_
         assert in_process("service", "install", "--print", "--", "--web-port", str(port)).returncode == 0
 
 
-def test_a_folder_that_is_no_utf8_is_told_and_leaves_nothing_behind(edgeagent: Any) -> None:
+def test_a_folder_that_is_no_utf8_is_told_and_leaves_nothing_behind(edgeagent: Any, in_process: Any) -> None:
     folder = edgeagent.cwd / os.fsdecode(b"robot\xff")
     folder.mkdir()
     (folder / "edgeagent.toml").touch()
-    done = edgeagent("service", "install", "--config", folder / "edgeagent.toml")
+    done = in_process("service", "install", "--config", folder / "edgeagent.toml")
     assert done.returncode == 2
     assert "is no UTF-8" in done.stderr.splitlines()[-1]
     assert not list((edgeagent.home / ".config").rglob("*.new"))
 
 
 @pytest.fixture
-def systemctl(edgeagent: Any) -> Path:
+def systemctl(edgeagent: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A systemctl that does nothing but note its arguments; what it prints is the last line of a file."""
     folder = edgeagent.home / "bin"
     folder.mkdir()
     script = folder / "systemctl"
     script.write_text(f'#!/bin/sh\necho "$*" >> {folder}/calls\ncat {folder}/answer 2>/dev/null\nexit 0\n')
     script.chmod(0o755)
-    edgeagent.environment["PATH"] = f"{folder}{os.pathsep}{edgeagent.environment['PATH']}"
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     return folder
 
 
-def test_it_is_installed_seen_and_removed(edgeagent: Any, app: Path, systemctl: Path) -> None:
-    done = edgeagent("service", "install", "--app", app)
+def test_it_is_installed_seen_and_removed(edgeagent: Any, in_process: Any, app: Path, systemctl: Path) -> None:
+    done = in_process("service", "install", "--app", app)
     assert (done.returncode, done.stdout) == (0, "systemctl --user start edgeagent\n"), done.stderr
     path = edgeagent.home / ".config/systemd/user/edgeagent.service"
     assert path.read_text().startswith(MARK)
     assert list(path.parent.iterdir()) == [path]
     calls = (systemctl / "calls").read_text().splitlines()
     assert calls == ["--user --no-pager daemon-reload", "--user --no-pager enable edgeagent.service"]
-    assert edgeagent("service", "install", "--app", app).returncode == 0, "ours may be written again"
+    assert in_process("service", "install", "--app", app).returncode == 0, "ours may be written again"
 
     (systemctl / "answer").write_text("ActiveState=active\nSubState=running\nStatusText=toy listens\nNRestarts=2\n")
-    shown = edgeagent("service", "status")
+    shown = in_process("service", "status")
     assert shown.returncode == 0
     assert shown.stdout.splitlines()[0].split() == ["state", "active"]
     assert "says       toy listens" in shown.stdout
     (systemctl / "answer").write_text("ActiveState=failed\nResult=watchdog\n")
-    assert edgeagent("service", "status").returncode == 1
+    assert in_process("service", "status").returncode == 1
 
-    assert edgeagent("service", "uninstall").returncode == 0
+    assert in_process("service", "uninstall").returncode == 0
     assert not path.exists()
 
 
 def test_groups_that_the_user_lacks_and_the_line_for_a_start_at_boot_are_told(
-    edgeagent: Any, in_process: Any, systemctl: Path, monkeypatch: pytest.MonkeyPatch
+    in_process: Any, systemctl: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = [grp.struct_group((name, "x", 40 + at, [])) for at, name in enumerate(("audio", "dialout", "video"))]
     somebody = pwd.getpwnam("daemon")
@@ -296,7 +294,6 @@ def test_groups_that_the_user_lacks_and_the_line_for_a_start_at_boot_are_told(
     monkeypatch.setattr(grp, "getgrgid", {one.gr_gid: one for one in known}.__getitem__)
     monkeypatch.setattr(os, "getgroups", lambda: [40])
     monkeypatch.setattr(os, "getuid", lambda: somebody.pw_uid)
-    monkeypatch.setenv("PATH", edgeagent.environment["PATH"])
     done = in_process("service", "install")
     assert done.returncode == 0
     told = done.stderr.splitlines()
@@ -305,28 +302,32 @@ def test_groups_that_the_user_lacks_and_the_line_for_a_start_at_boot_are_told(
     assert "to start at boot, before anybody logs in: sudo loginctl enable-linger daemon" in told[-1]
 
 
-def test_a_unit_goes_though_nobody_answers_for_that_user(edgeagent: Any, app: Path, systemctl: Path) -> None:
-    assert edgeagent("service", "install", "--app", app).returncode == 0
+def test_a_unit_goes_though_nobody_answers_for_that_user(
+    edgeagent: Any, in_process: Any, app: Path, systemctl: Path
+) -> None:
+    assert in_process("service", "install", "--app", app).returncode == 0
     (systemctl / "systemctl").write_text("#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n")
-    done = edgeagent("service", "uninstall")
+    done = in_process("service", "uninstall")
     assert done.returncode == 0, done.stderr
     assert not (edgeagent.home / ".config/systemd/user/edgeagent.service").exists()
 
 
-def test_a_unit_of_somebody_else_is_left_alone(edgeagent: Any, systemctl: Path) -> None:
+def test_a_unit_of_somebody_else_is_left_alone(edgeagent: Any, in_process: Any, systemctl: Path) -> None:
     path = edgeagent.home / ".config/systemd/user/edgeagent.service"
     path.parent.mkdir(parents=True)
     path.write_text("[Unit]\n")
     for command in ("install", "uninstall"):
-        done = edgeagent("service", command)
+        done = in_process("service", command)
         assert (done.returncode, "was not written by edgeagent" in done.stderr) == (2, True)
     assert path.read_text() == "[Unit]\n"
     assert not (systemctl / "calls").exists()
 
 
-def test_where_systemd_refuses_the_unit_is_there_and_the_line_is_told(edgeagent: Any, systemctl: Path) -> None:
+def test_where_systemd_refuses_the_unit_is_there_and_the_line_is_told(
+    edgeagent: Any, in_process: Any, systemctl: Path
+) -> None:
     (systemctl / "systemctl").write_text("#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n")
-    done = edgeagent("service", "install")
+    done = in_process("service", "install")
     assert done.returncode == 0
     assert "Failed to connect to bus; so the unit is not enabled: systemctl --user enable edgeagent" in done.stderr
     assert (edgeagent.home / ".config/systemd/user/edgeagent.service").exists()
@@ -384,20 +385,21 @@ def systemd(tmp_path: Path) -> Iterator[Systemd]:
     manager.close()
 
 
+@pytest.mark.real_time
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 @pytest.mark.timeout(240)
 def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_first(
-    edgeagent: Any, systemd: Systemd, app: Path, tmp_path: Path
+    edgeagent: Any, in_process: Any, systemd: Systemd, app: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "jumps").mkdir()
     (tmp_path / "jumps" / "sitecustomize.py").write_text(JUMPING)
-    lines = edgeagent("service", "install", "--app", app, "--print", "--", "--log", "/dev/full").stdout.splitlines()
+    lines = in_process("service", "install", "--app", app, "--print", "--", "--log", "/dev/full").stdout.splitlines()
     (line,) = [line for line in lines if line.startswith("ExecStart=")]
     argv = shlex.split(line.removeprefix("ExecStart=").replace("%%", "%"))
     with Pulse() as pulse:
         pulse.kill()  # the sound server comes late
         sound = {name: pulse.environment[name] for name in ("XDG_RUNTIME_DIR", "ALSA_CONFIG_PATH")}
-        told = {"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "3000000", "TOLD": str(systemd.path)}
+        told = {"NOTIFY_SOCKET": str(systemd.path), "WATCHDOG_USEC": "1500000", "TOLD": str(systemd.path)}
         path = f"{tmp_path / 'jumps'}{os.pathsep}{edgeagent.environment['PYTHONPATH']}"
         environment = edgeagent.environment | sound | told | {"PYTHONPATH": path}
         with subprocess.Popen(
@@ -416,7 +418,7 @@ def test_the_command_of_the_unit_waits_for_sound_listens_lives_and_stops_motion_
                     systemd.next("WATCHDOG=1")
                 pulse.kill()
                 systemd.next("STATUS=")
-                systemd.silent_of("WATCHDOG=1", 2.0)  # it is deaf
+                systemd.silent_of("WATCHDOG=1", 1.0)  # it is deaf
                 pulse.start()
                 systemd.next("WATCHDOG=1")
                 process.send_signal(signal.SIGUSR2)  # it drives, which a full disk can't log

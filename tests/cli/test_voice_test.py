@@ -17,8 +17,6 @@ from edgeagent.stt import RATE_HZ, RecognisedText
 from edgeagent.testing import synthesised
 from tests.audio.pulse import ASOUND, Pulse, missing
 
-pytestmark = pytest.mark.real_time
-
 sound = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 PHRASES = ["go to the kitchen", "turn left", "where are you"]
 APP = f"phrases = {PHRASES!r}\nagent = Agent('a', llm=ScriptedLLM())\n"
@@ -29,8 +27,10 @@ KEPT = Path(".local/state/edgeagent/voice-test")
 
 
 @pytest.fixture
-def command(edgeagent, cache: Path):
+def command(edgeagent, in_process, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """The command, and ``in_process`` beside it, with an app whose language model is built once for all tests."""
     edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     edgeagent.app(APP)
     return edgeagent
 
@@ -64,8 +64,8 @@ def keep(command, person: str = "anna", count: int = 2) -> Path:
     return recordings.folder
 
 
-def test_a_test_shows_what_is_said_and_heard_and_keeps_it(command, file: Path) -> None:
-    done = command(*silently(file, SAID))
+def test_a_test_shows_what_is_said_and_heard_and_keeps_it(command, in_process, file: Path) -> None:
+    done = in_process(*silently(file, SAID))
     assert (done.returncode, done.stderr) == (0, "")
     asked = [line.partition("please say: ")[2] for line in done.stdout.splitlines() if "please say: " in line]
     assert asked == [line.text for line in plan(PHRASES, count=SAID, over=False)]
@@ -98,9 +98,8 @@ def test_ctrl_c_reports_what_there_is_and_leaves_nothing_running(command, at_ter
 
 
 def test_a_device_that_is_lost_leaves_the_report_of_what_there_is(
-    command, in_process, file: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    command, in_process, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     ask = VoiceRun._ask
 
     def lost(run: VoiceRun, line: PlannedLine) -> Attempt:
@@ -134,9 +133,9 @@ def test_what_can_t_be_deleted_is_named(command, in_process) -> None:
     assert not other.exists()
 
 
-def test_recordings_are_heard_again_without_a_microphone(command) -> None:
+def test_recordings_are_heard_again_without_a_microphone(command, in_process) -> None:
     keep(command)
-    done = command("voice-test", "--app", "../robot.py", "--again", "--json")
+    done = in_process("voice-test", "--app", "../robot.py", "--again", "--json")
     told = json.loads(done.stdout)
     assert (done.returncode, told["again"], told["all"]["lines"]) == (0, True, 2)
     assert told["all"]["words_wrong"] == {"count": 4, "of": 4}, "a tone is no speech"
@@ -210,6 +209,7 @@ def test_without_a_loudspeaker_the_error_says_what_to_do(command, tmp_path: Path
 
 
 @sound
+@pytest.mark.real_time
 def test_a_person_at_a_microphone_is_tested(command, tmp_path: Path) -> None:
     person = tmp_path / "person.wav"
     speech = synthesised("turn left", "slt", RATE_HZ)

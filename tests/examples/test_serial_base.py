@@ -82,7 +82,7 @@ def test_it_drives_by_the_houses_tools(app: AppFile, board: LineBoard) -> None:
     assert until(board.stands)
 
 
-@pytest.mark.parametrize("answer", [b"\n", b"W nan 0\n", b"W one two\n", b"\xff\xfe\n", b"W 5.0 0.0\n", b"ready\n"])
+@pytest.mark.parametrize("answer", [b"\n", b"W nan 0\n", b"W one two\n", b"\xff\xfe\n", b"W 5.0 0.0\n"])
 def test_a_board_that_answers_nonsense_is_given_up(app: AppFile, board: LineBoard, answer: bytes) -> None:
     with BaseDriver(app.module.base) as driver, driver.drive() as drive:
         drive.set(0.2)

@@ -44,6 +44,7 @@ class Robot:
         self.endpoint = f"tcp/127.0.0.1:{port}"
         self.log = log
         self.processes: list[subprocess.Popen[str]] = []
+        self._before = 0
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         """Starts a process, and waits for the line that says that it is ready."""
@@ -83,8 +84,15 @@ class Robot:
         return process
 
     def velocities(self) -> list[tuple[float, float]]:
-        """Moments and speeds forward."""
-        return [(at, float(text.split()[1])) for at, text in calls(self.log)]
+        """Moments and speeds forward, since the last ``begin_anew``."""
+        return [(at, float(text.split()[1])) for at, text in calls(self.log)][self._before :]
+
+    def begin_anew(self) -> None:
+        """Ends the agents; the switch and the robot go on, at rest."""
+        while len(self.processes) > 2:
+            self._end(self.processes.pop())
+        assert until(lambda: not self.drives())
+        self._before += len(self.velocities())
 
     def drives(self) -> bool:
         told = self.velocities()
@@ -96,10 +104,14 @@ class Robot:
 
     def close(self) -> None:
         for process in self.processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # with what strace runs
-            process.wait()
-            process.stdout.close()
+            self._end(process)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[str]) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with what strace runs
+        process.wait()
+        process.stdout.close()
 
 
 AGENT = """
@@ -134,6 +146,21 @@ def whole(robot: Robot) -> Robot:
     return robot
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Robot]:
+    robot = Robot(tmp_path_factory.mktemp("robot") / "robot.log")
+    robot.both()
+    yield robot
+    robot.close()
+
+
+@pytest.fixture
+def shared(kept: Robot) -> Iterator[Robot]:
+    """A switch and a robot for those tests that leave both as they are."""
+    yield kept
+    kept.begin_anew()
+
+
 def keep_driving(drive, so_long: Callable[[], bool], forward_mps: float = 0.2, turn_rps: float = 0.0) -> None:
     def renewed() -> bool:
         drive.set(forward_mps, turn_rps)
@@ -162,12 +189,12 @@ def refusal(robot: Robot) -> str:
 # --- driving ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_velocity_arrives_and_the_way_comes_back(whole: Robot) -> None:
-    with BaseDriver(ZenohBase(endpoint=whole.endpoint, limits=QUICK)) as driver, driver.drive() as drive:
+def test_a_velocity_arrives_and_the_way_comes_back(shared: Robot) -> None:
+    with BaseDriver(ZenohBase(endpoint=shared.endpoint, limits=QUICK)) as driver, driver.drive() as drive:
         keep_driving(drive, lambda: drive.odometry.travelled_m > 0.05)
         keep_driving(drive, lambda: drive.odometry.turned_rad > 0.2, 0.0, 1.0)
-        assert math.isclose(max(forward for _, forward in whole.velocities()), 0.2)
-    assert until(whole.stands)
+        assert math.isclose(max(forward for _, forward in shared.velocities()), 0.2)
+    assert until(shared.stands)
 
 
 def test_a_robot_without_odometry_drives_too(robot: Robot) -> None:
@@ -189,17 +216,18 @@ def test_switch_and_base_meet_at_a_router_such_as_the_bridge(robot: Robot) -> No
         assert until(robot.stands)
 
 
-def test_at_rest_nothing_is_sent_so_that_others_may_drive(whole: Robot) -> None:
+def test_at_rest_nothing_is_sent_so_that_others_may_drive(shared: Robot) -> None:
     with (
-        BaseDriver(ZenohBase(endpoint=whole.endpoint, limits=QUICK)) as driver,
-        open_session(connect=whole.endpoint) as session,
+        BaseDriver(ZenohBase(endpoint=shared.endpoint, limits=QUICK)) as driver,
+        open_session(connect=shared.endpoint) as session,
     ):
         driver.start()
         session.put("cmd_vel", encode_twist(Velocity(0.1)))
-        assert until(whole.drives)
+        assert until(shared.drives)
         begun = driver.odometry.travelled_m
         assert until(lambda: driver.odometry.travelled_m > begun + 0.05)
-        assert whole.drives()
+        assert shared.drives()
+        session.put("cmd_vel", encode_twist(Velocity()))
 
 
 # --- killed and stopped -----------------------------------------------------------------------------------------------
@@ -208,31 +236,31 @@ def test_at_rest_nothing_is_sent_so_that_others_may_drive(whole: Robot) -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 @pytest.mark.parametrize("who", ["agent", "driver"])
 def test_the_robot_stands_when_the_agent_or_its_driver_is_killed_or_stopped(
-    whole: Robot, who: str, number: signal.Signals
+    shared: Robot, who: str, number: signal.Signals
 ) -> None:
-    agent = whole.agent()
-    assert until(whole.drives)
+    agent = shared.agent()
+    assert until(shared.drives)
     begun_s = time.monotonic()
     os.kill({"agent": agent.pid, "driver": agent.driver}[who], number)
     try:
-        assert until(whole.stands)
-        assert whole.velocities()[-1][0] - begun_s < PROMISED_S
+        assert until(shared.stands)
+        assert shared.velocities()[-1][0] - begun_s < PROMISED_S
     finally:
         if number == signal.SIGSTOP:
             os.kill(agent.driver, signal.SIGKILL)
 
 
-def test_what_waited_while_the_switch_was_stopped_moves_nothing(whole: Robot) -> None:
-    switch = whole.processes[0]
-    agent = whole.agent()
-    assert until(whole.drives)
+def test_what_waited_while_the_switch_was_stopped_moves_nothing(shared: Robot) -> None:
+    switch = shared.processes[0]
+    agent = shared.agent()
+    assert until(shared.drives)
     switch.send_signal(signal.SIGSTOP)
     assert agent.wait(LIMIT_S)  # its base notices that the switch is silent
-    before, lease_s = len(whole.velocities()), time.monotonic() + 0.3
+    before, lease_s = len(shared.velocities()), time.monotonic() + 0.3
     assert until(lambda: time.monotonic() > lease_s)
     switch.send_signal(signal.SIGCONT)
-    assert until(whole.stands)
-    assert all(forward == 0 for _, forward in whole.velocities()[before:])
+    assert until(shared.stands)
+    assert all(forward == 0 for _, forward in shared.velocities()[before:])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -311,29 +339,29 @@ def test_odometry_that_goes_wrong_stops_the_robot_and_is_told(robot: Robot, how:
     [(b"\xde\xad\xbe\xef", bytes(16)), (encode_twist(Velocity(0.1)), None)],
     ids=["garbage", "no sender"],
 )
-def test_garbage_at_the_switch_stops_the_robot_and_is_told(whole: Robot, payload: bytes, stamp: bytes | None) -> None:
+def test_garbage_at_the_switch_stops_the_robot_and_is_told(shared: Robot, payload: bytes, stamp: bytes | None) -> None:
     with (
-        BaseDriver(ZenohBase(endpoint=whole.endpoint, limits=QUICK)) as driver,
-        open_session(connect=whole.endpoint) as session,
+        BaseDriver(ZenohBase(endpoint=shared.endpoint, limits=QUICK)) as driver,
+        open_session(connect=shared.endpoint) as session,
     ):
         told = failed(driver, lambda: session.put("cmd_vel_agent", payload, attachment=stamp))
         assert "lets nothing pass" in told
-        assert until(whole.stands)
+        assert until(shared.stands)
         with driver.drive() as drive:
-            keep_driving(drive, whole.drives)
+            keep_driving(drive, shared.drives)
 
 
-def test_a_second_program_is_refused_and_the_first_drives_on(whole: Robot) -> None:
-    whole.agent()
-    assert until(whole.drives)
+def test_a_second_program_is_refused_and_the_first_drives_on(shared: Robot) -> None:
+    shared.agent()
+    assert until(shared.drives)
     with (
-        BaseDriver(ZenohBase(endpoint=whole.endpoint, limits=QUICK)) as second,
+        BaseDriver(ZenohBase(endpoint=shared.endpoint, limits=QUICK)) as second,
         pytest.raises(DriveError, match="another program drives"),
         second.drive() as drive,
     ):
         keep_driving(drive, lambda: False, -0.1)
-    assert whole.drives()
-    assert all(forward >= 0 for _, forward in whole.velocities())
+    assert shared.drives()
+    assert all(forward >= 0 for _, forward in shared.velocities())
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
