@@ -208,6 +208,7 @@ def ready(case: str) -> str:
     return "lifts" if case == "stop" else "hangs"
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("command", "numbers", "cases"),
     [
@@ -235,6 +236,7 @@ def test_a_signal_ends_it_whatever_hangs_with_the_exit_code_of_the_signal(runnin
         gone(left[case])
 
 
+@pytest.mark.real_time
 def test_a_sigterm_to_every_process_as_systemd_sends_it_ends_it_whatever_hangs(running) -> None:
     commands = {case: running("chat", case) for case in ("subscriber", "lock")}
     left = {}
@@ -252,6 +254,7 @@ def test_a_sigterm_to_every_process_as_systemd_sends_it_ends_it_whatever_hangs(r
         gone(left[case])
 
 
+@pytest.mark.real_time
 def test_two_ctrl_c_leave_a_terminal_as_it_was_whatever_hangs(at_terminal, edgeagent) -> None:
     before = []
     start = edgeagent.start
@@ -357,6 +360,7 @@ agent.subscribe(lambda event: threading.Timer(0.1, agent.abort, ["barge_in"]).st
         assert b"<hangs>" in err, f"it was stopped before {way}"
 
 
+@pytest.mark.real_time
 def test_before_it_goes_what_moves_is_stopped_side_by_side_and_the_journal_is_whole(running, edgeagent) -> None:
     journal = edgeagent.home / "robi.journal"
     command = running("chat", "both", "--session", journal)

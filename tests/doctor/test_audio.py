@@ -74,9 +74,8 @@ def test_devices_server_voice_and_echo_are_told_and_what_is_set_and_missing_is_a
     with Pulse() as pulse:
         usual, named, files = told(pulse.environment, program)
         pulse.kill()
-        without, wanted = told(
-            pulse.environment, f"tell(audio({{}}, {QUICK})); tell(audio({{'output': 'USB'}}, {QUICK}))"
-        )
+        program = f"tell(audio({{}}, {QUICK})); tell(audio({{'output': 'USB'}}, {QUICK}))"
+        without, wanted = told(pulse.environment, program)
     assert {status for status, *_ in usual.values()} == {"ok"}
     assert "pulseaudio" in usual["sound server"][1]
     assert "default (ALSA)" in usual["device 0"][1]
