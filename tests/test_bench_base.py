@@ -12,8 +12,6 @@ import pytest
 from edgeagent.errors import DriveError
 from edgeagent.tools import GoalHandle
 
-pytestmark = pytest.mark.real_time
-
 EVENTS = (
     {"kind": "keyword", "phrase": "freeze", "confirmed": None},
     {"kind": "transcript", "text": "turn left ninety degrees"},

@@ -16,8 +16,6 @@ from edgeagent.errors import DriveError
 from edgeagent.robot import BaseDriver
 from tests.robot.bases import LIMIT_S, until
 
-pytestmark = pytest.mark.real_time
-
 TIMEOUT_S = 0.3
 
 
@@ -75,6 +73,7 @@ def app(board: LineBoard, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> Ap
     return AppFile.load(checkout / "examples/serial_base.py")
 
 
+@pytest.mark.real_time
 def test_it_drives_by_the_houses_tools(app: AppFile, board: LineBoard) -> None:
     tools = {tool.name: tool for tool in app.module.agent.tools}
     made = tools["drive"](distance_m=0.3, goal=GoalHandle())

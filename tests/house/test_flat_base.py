@@ -14,7 +14,6 @@ from edgeagent.robot import BaseDriver, BaseLimits, Odometry, Position, Velocity
 from edgeagent.tools import GoalHandle
 from tests.robot.bases import calls
 
-pytestmark = pytest.mark.real_time
 QUICK = BaseLimits(speed_mps=0.5, acceleration_mps2=2.0, board_timeout_s=0.3)
 
 
@@ -35,6 +34,7 @@ def robot(tmp_path: Path) -> Iterator[tuple[BaseDriver, Callable[..., str]]]:
         yield driver, run
 
 
+@pytest.mark.real_time
 def test_the_tools_of_every_base_drive_the_house_robot(robot: tuple[BaseDriver, Callable[..., str]]) -> None:
     driver, run = robot
     assert run("drive", distance_m=0.3).startswith("drove forward 0.")
@@ -43,6 +43,7 @@ def test_the_tools_of_every_base_drive_the_house_robot(robot: tuple[BaseDriver, 
     assert math.hypot(driver.position.ahead_m - 0.4, driver.position.left_m - 0.3) < 0.2
 
 
+@pytest.mark.real_time
 def test_a_wall_ahead_stops_it_and_one_behind_is_a_blocked_wheel(
     robot: tuple[BaseDriver, Callable[..., str]], tmp_path: Path
 ) -> None:

@@ -39,8 +39,6 @@ from .bases import (
     until,
 )
 
-pytestmark = pytest.mark.real_time
-
 PULSES_PER_M = 10_000.0
 NOBODY = 65534
 """User without rights."""
@@ -113,6 +111,7 @@ def keep_driving(drive, so_long, forward_mps: float = 0.2, turn_rps: float = 0.0
 # --- driving ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.real_time
 def test_it_speeds_up_by_its_acceleration_and_never_over_its_limit(driver, log):
     with driver.drive() as drive:
         keep_driving(drive, lambda: driver.velocity.forward_mps == 0.3, forward_mps=50.0, turn_rps=-50.0)
@@ -136,6 +135,7 @@ def test_leaving_the_block_of_a_drive_stops_it(driver, log):
         drive.set(0.2)
 
 
+@pytest.mark.real_time
 def test_a_lease_that_nobody_renews_runs_out_though_the_process_is_well(driver, log):
     with driver.drive() as drive:
         drive.set(0.2)
@@ -147,6 +147,7 @@ def test_a_lease_that_nobody_renews_runs_out_though_the_process_is_well(driver, 
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("slow", [{"odometer_s": 0.05}, {"once_s": 0.4}], ids=["odometer", "one command"])
 def test_a_base_that_answers_slowly_is_driven_without_a_stop_or_a_fault(log, slow):
     with BaseDriver(SlowBase(BaseLimits(board_timeout_s=0.5), log=log, **slow)) as driver:
@@ -242,6 +243,7 @@ def test_a_hold_that_was_lost_on_a_full_link_holds_all_the_same(driver):
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
 
 
+@pytest.mark.real_time
 def test_a_hold_ends_a_silence(driver):
     with driver.drive() as drive:
         keep_driving(drive, lambda: driver.velocity.forward_mps > 0)
@@ -282,6 +284,7 @@ def test_a_body_that_asks_without_a_pause_is_held_to_the_limit(log):
         assert until(lambda: is_at_rest(log))
 
 
+@pytest.mark.real_time
 def test_why_a_drive_has_ended_is_told_though_nobody_read_in_time(log, monkeypatch):
     def narrow(*kind: int) -> tuple[socket.socket, socket.socket]:
         pair = socketpair(*kind)
@@ -695,6 +698,7 @@ def test_a_latch_that_trips_stops_a_skill_that_drives(driver, log):
     assert until(lambda: is_at_rest(log))
 
 
+@pytest.mark.real_time
 def test_a_stop_function_that_hangs_does_not_keep_the_base_driving(motors):
     latch, moved, hung = SafetyLatch(), threading.Event(), threading.Event()
     driver = BaseDriver(motors.base, without_timeout=True)
@@ -824,6 +828,7 @@ def test_what_was_there_when_a_driver_began_is_given_up_at_the_end_of_the_progra
     assert (done.stdout, done.stderr) == ("given up", "")
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize(
     ("motors", "then"),
     [
@@ -888,6 +893,7 @@ def test_a_serial_board_drives_and_tells_its_way():
         assert until(lambda: board.wheels == (0, 0))
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stopped(number):
     with Board() as board, BaseDriver(roboclaw(board)) as driver:
@@ -900,6 +906,7 @@ def test_a_board_stops_by_its_own_time_out_when_the_driver_is_killed_or_stopped(
         assert board.wheels == (0, 0)
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_serial_board_is_told_to_stand_when_the_agent_is_killed_or_stopped(agent_process, number):
     with Board() as board:
@@ -936,6 +943,7 @@ def test_a_board_that_forgot_its_time_out_is_refused_before_it_drives():
             assert board.timeout_s == 0.3
 
 
+@pytest.mark.real_time
 def test_a_board_that_has_stopped_itself_speeds_up_from_rest():
     limits = BaseLimits(acceleration_mps2=0.2)
     base = RoboClaw(port="", pulses_per_m=PULSES_PER_M, track_m=0.3, limits=limits)

@@ -26,8 +26,6 @@ from edgeagent.tools import Threads
 from .bases import LIMIT_S, QUICK, BlindBase, Board, BrokenBase, GearedBase, calls, until
 from .sabertooth_board import SabertoothBoard
 
-pytestmark = pytest.mark.real_time
-
 
 class Rover:
     """The tools of a base, called as an agent calls them."""
@@ -84,6 +82,7 @@ def test_a_base_alone_has_no_tools_that_it_can_not_keep():
     assert [tool.name for tool in base_tools(SimulatedBase(QUICK))] == ["drive", "turn", "stop"]
 
 
+@pytest.mark.real_time
 def test_a_command_ends_where_it_should_and_tells_what_the_odometer_says():
     commands = [
         ("drive", {"distance_m": 0.4}, r"drove forward (0\.\d+) m"),
@@ -112,6 +111,7 @@ def test_a_base_without_encoders_drives_by_time_and_says_so():
     assert result.text.endswith("m by time, not measured")
 
 
+@pytest.mark.real_time
 def test_places_are_found_by_dead_reckoning():
     with Rover(places={"The Kitchen": (0.4, 0.3), "sofa": (0.0, 0.0)}) as rover:
         assert rover("get_location").text == "at the sofa by dead reckoning"
@@ -197,6 +197,7 @@ def test_a_roboclaw_tells_its_battery():
 # --- the distance sensor ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.real_time
 def test_an_obstacle_ahead_stops_the_base_before_it():
     def ahead() -> float:
         return 0.6 - rover.driver.position.ahead_m

@@ -22,8 +22,6 @@ from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_
 
 from .bases import LIMIT_S, calls, until
 
-pytestmark = pytest.mark.real_time
-
 ROOT = Path(__file__).parents[2]
 PROMISED_S = 0.5
 QUICK = BaseLimits(acceleration_mps2=100.0, board_timeout_s=0.3)
@@ -233,6 +231,7 @@ def test_at_rest_nothing_is_sent_so_that_others_may_drive(shared: Robot) -> None
 # --- killed and stopped -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 @pytest.mark.parametrize("who", ["agent", "driver"])
 def test_the_robot_stands_when_the_agent_or_its_driver_is_killed_or_stopped(
