@@ -53,6 +53,12 @@ def nano() -> Iterator[LlamaLLM]:
     llm.close()
 
 
+@pytest.fixture(scope="session")
+def ears_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache for commands that hear, which build the language model of an app's ears once for all tests."""
+    return tmp_path_factory.mktemp("ears-cache")
+
+
 @pytest.fixture
 def bench(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     """A module of the benchmarks, which keep their results in a cache of this test's."""

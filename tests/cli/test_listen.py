@@ -26,10 +26,10 @@ agent = Agent("a", llm=ScriptedLLM())
 
 
 @pytest.fixture
-def listen(edgeagent, in_process, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    """``listen`` in this process, with a small app, whose model is built once for all tests."""
-    edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+def listen(edgeagent, in_process, ears_cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """``listen`` in this process, with a small app."""
+    edgeagent.environment["XDG_CACHE_HOME"] = str(ears_cache)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ears_cache))
     app = edgeagent.app(APP)
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -209,7 +209,7 @@ def test_a_microphone_is_heard_until_a_signal_ends_it(listen, tmp_path: Path) ->
                     kinds.append(json.loads(line)["kind"])
                     if kinds[-1] == "transcript":
                         break
-                assert kinds[0] == "speech_start"
+                assert kinds[:1] == ["speech_start"], process.stderr.read()
                 processes = descendants(process.pid)
                 assert len(processes) == 3
                 os.killpg(process.pid, number)

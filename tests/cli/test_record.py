@@ -23,8 +23,8 @@ LIMIT_S = 60
 
 
 @pytest.fixture
-def command(edgeagent: Any, cache: Path) -> Any:
-    edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
+def command(edgeagent: Any, ears_cache: Path) -> Any:
+    edgeagent.environment["XDG_CACHE_HOME"] = str(ears_cache)
     return edgeagent
 
 

@@ -27,10 +27,10 @@ KEPT = Path(".local/state/edgeagent/voice-test")
 
 
 @pytest.fixture
-def command(edgeagent, in_process, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    """The command, and ``in_process`` beside it, with an app whose language model is built once for all tests."""
-    edgeagent.environment["XDG_CACHE_HOME"] = str(cache)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+def command(edgeagent, in_process, ears_cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """The command, and ``in_process`` beside it, with a small app."""
+    edgeagent.environment["XDG_CACHE_HOME"] = str(ears_cache)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ears_cache))
     edgeagent.app(APP)
     return edgeagent
 

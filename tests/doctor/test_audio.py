@@ -190,7 +190,7 @@ def test_files_are_not_measured() -> None:
 
 @sound
 @pytest.mark.real_time
-def test_ctrl_c_ends_it_quietly() -> None:
+def test_ctrl_c_ends_it_quietly(ears_cache: Path) -> None:
     program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     program += "from edgeagent.cli import main\nmain()"
     with Pulse(echo=True) as pulse:
@@ -198,7 +198,7 @@ def test_ctrl_c_ends_it_quietly() -> None:
         assert recorder.stdout is not None
         with subprocess.Popen(
             [sys.executable, "-c", program, "doctor", "--sound"],
-            env=pulse.environment | {"EDGEAGENT_VOICE": QUICK["voice"]},
+            env=pulse.environment | {"EDGEAGENT_VOICE": QUICK["voice"], "XDG_CACHE_HOME": str(ears_cache)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,

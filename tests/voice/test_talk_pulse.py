@@ -57,7 +57,7 @@ pytestmark = [
 class Talk:
     """The command, and everything that it has told so far."""
 
-    def __init__(self, pulse: Pulse, home: Path, checkout: Path) -> None:
+    def __init__(self, pulse: Pulse, home: Path, checkout: Path, cache: Path) -> None:
         self._pulse = pulse
         self.log: list[dict[str, Any]] = []
         self._told: SimpleQueue[dict[str, Any]] = SimpleQueue()
@@ -65,7 +65,7 @@ class Talk:
         self.stopped = False
         self._ready = Event()
         environment = pulse.environment | {
-            "XDG_CACHE_HOME": str(home),
+            "XDG_CACHE_HOME": str(cache),
             "PYTHONPATH": str(checkout),
             "EDGEAGENT_VOICE": VOICE,
         }
@@ -244,8 +244,10 @@ def pulse() -> Iterator[Pulse]:
             noise.wait(LIMIT_S)
 
 
-def test_a_conversation_with_two_people_while_it_drives(pulse: Pulse, tmp_path: Path, checkout: Path) -> None:
-    with Talk(pulse, tmp_path, checkout) as talk, Recording(pulse) as recording:
+def test_a_conversation_with_two_people_while_it_drives(
+    pulse: Pulse, tmp_path: Path, checkout: Path, ears_cache: Path
+) -> None:
+    with Talk(pulse, tmp_path, checkout, ears_cache) as talk, Recording(pulse) as recording:
         talk.ask("what time is it", "slt", heard("It is 14:0"))
 
         before = len(recording.samples())
