@@ -165,7 +165,6 @@ def blind(edgeagent, written: str) -> Path:
     return edgeagent.app(imports + written)
 
 
-@pytest.mark.real_time
 def test_a_base_without_encoders_is_tried_too_and_its_battery_told(edgeagent):
     done = edgeagent("base", "test", "--yes", "--app", blind(edgeagent, f"base = {BLIND.format(12.0)}"))
     assert done.returncode == 0, done.stdout
