@@ -947,14 +947,28 @@ def test_a_board_that_forgot_its_time_out_is_refused_before_it_drives():
 def test_a_board_that_has_stopped_itself_speeds_up_from_rest():
     limits = BaseLimits(acceleration_mps2=0.2)
     base = RoboClaw(port="", pulses_per_m=PULSES_PER_M, track_m=0.3, limits=limits)
-    with Board() as board, BaseDriver(dataclasses.replace(base, port=board.port)) as driver, driver.drive() as drive:
-        keep_driving(drive, lambda: board.wheels[0] >= 1500)
-        os.kill(driver.pid, signal.SIGSTOP)
-        assert until(lambda: board.stopped_itself == 1)
-        drive.set(0.2)
-        os.kill(driver.pid, signal.SIGCONT)
-        keep_driving(drive, lambda: board.wheels[0] > 0)
-        assert board.wheels[0] < 1000
+
+    def driven(board: Board) -> BaseDriver:
+        return BaseDriver(dataclasses.replace(base, port=board.port))
+
+    def wheel_after_the_stop() -> int:
+        with Board() as board, driven(board) as driver, driver.drive() as drive:
+            keep_driving(drive, lambda: board.wheels[0] >= 1500)
+            os.kill(driver.pid, signal.SIGSTOP)
+            assert until(lambda: board.stopped_itself == 1)
+            drive.set(0.2)
+            os.kill(driver.pid, signal.SIGCONT)
+            keep_driving(drive, lambda: board.wheels[0] > 0)
+            return board.wheels[0]
+
+    for _ in range(5):
+        try:
+            assert wheel_after_the_stop() < 1000
+            return
+        except DriveError as error:  # the signal came amid a command to the board, which has failed since
+            if "timeout" not in str(error):
+                raise
+    pytest.fail("every stop came amid a command")
 
 
 def test_a_cable_that_is_pulled_in_mid_drive_is_told():
