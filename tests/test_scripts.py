@@ -233,7 +233,7 @@ def test_it_starts_from_anywhere_and_through_a_link(machine: Machine, tmp_path: 
     assert (machine.root / ".venv/installed-run").is_file()
 
 
-@pytest.mark.parametrize("command", ["talk", "listen", "say"])
+@pytest.mark.parametrize("command", ["talk", "listen", "say", "voice-test"])
 def test_what_hears_and_speaks_has_its_models_brought_once(machine: Machine, command: str) -> None:
     pull = "edgeagent: models pull --once tiny.en"
     first, second = machine.run(command), machine.run(command)
