@@ -6,7 +6,8 @@ import difflib
 import json
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -179,7 +180,9 @@ class RunHost:
         if confirm is None or not prepared.tool.traits.destructive:
             return None
         call = prepared.call
-        with self.workers.asking:
+        with self._turn_to_ask(stop_event) as may_ask:
+            if not may_ask:
+                return self._stopped(prepared)
             try:
                 answer: object = ask_person(
                     lambda: confirm(call.name, call.copy().arguments),
@@ -196,6 +199,19 @@ class RunHost:
         if not isinstance(answer, bool | None):  # such as "no", which is true
             logger.warning("confirm returned %r, not True or False, so %s is not allowed", answer, call.name)
         return _result(call, "declined", "the user did not allow it")
+
+    @contextmanager
+    def _turn_to_ask(self, stop_event: threading.Event) -> Iterator[bool]:
+        """Waits until nobody else is asked, whichever agent asks; False if the call or its run is stopped first."""
+        asking = self.workers.asking
+        while not asking.acquire(timeout=STOP_POLL_S):
+            if self._stops(stop_event):
+                yield False
+                return
+        try:
+            yield not self._stops(stop_event)
+        finally:
+            asking.release()
 
     def _stops(self, stop_event: threading.Event) -> bool:
         """True if the call or its run is to stop."""
@@ -223,7 +239,9 @@ class RunHost:
             raise EdgeAgentError("nobody can be asked: start the run with callbacks=views.Callbacks(on_question=...)")
         questions = [text for value in prepared.call.arguments.values() for text in _texts(value)]
         try:
-            with self.workers.asking:
+            with self._turn_to_ask(stop_event) as may_ask:
+                if not may_ask:
+                    raise GoalCancelled("stopped before anybody was asked")
                 return self._run.ask(
                     questions or [prepared.tool.description],
                     lambda: self._stops(stop_event),

@@ -283,7 +283,8 @@ class RunControl:
         self.settle()
         run, turn = self._run, self._run.turn
         if turn.is_open and (turn.reply is not None or turn.results or run.hook_reply is not None):
-            ending = end_of_turn(run, turn.reply or Message("assistant"), self._begun, last=self._last)
+            begun = "" if turn.reply is None else self._begun
+            ending = end_of_turn(run, turn.reply or Message("assistant"), begun, last=self._last)
             if ending is not None:
                 self._leave(ending)
 

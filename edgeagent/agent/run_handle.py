@@ -22,8 +22,8 @@ class RunOwner(Protocol):
 
     name: str
 
-    def steer(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None: ...
-    def follow_up(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None: ...
+    def steer(self, msg: str | Message) -> RunHandle | None: ...
+    def follow_up(self, msg: str | Message) -> RunHandle | None: ...
 
 
 class RunHandle:
@@ -98,13 +98,11 @@ class RunHandle:
         """Aborts the run; True if it had not ended yet."""
         return self.abort("user")
 
-    def steer(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None:
-        """As ``Agent.steer``."""
-        return self.agent.steer(msg, wake=wake)
+    def steer(self, msg: str | Message) -> RunHandle | None:
+        return self.agent.steer(msg)
 
-    def follow_up(self, msg: str | Message, *, wake: bool = False) -> RunHandle | None:
-        """As ``Agent.follow_up``."""
-        return self.agent.follow_up(msg, wake=wake)
+    def follow_up(self, msg: str | Message) -> RunHandle | None:
+        return self.agent.follow_up(msg)
 
     def heard(self, message_id: str, text: str) -> bool:
         """Cuts a reply of this run to what was heard of it; True if the run goes on and has it."""

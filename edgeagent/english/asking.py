@@ -43,6 +43,7 @@ _FIRST: Final = 4
 """Words that hold the subject and what is said of it."""
 _BOUND: Final = 2
 _CLAUSES: Final = re.compile(r"[,;:.!]\s+")
+_SENTENCES: Final = re.compile(r"[;:.!?]\s+")
 
 
 def may_ask(text: str, phrases: Phrases) -> bool:
@@ -58,7 +59,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if "yes" in (decide("reported", words), decide("remark", words)) and not _ends_in_command(text):
+    if _is_reported(text) or (decide("remark", words) == "yes" and not _ends_in_command(text)):
         return False
     if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
         return False
@@ -94,7 +95,15 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 def is_about_past(text: str) -> bool:
     """True if a text asks about what was, and for nothing else: "was that left", but not "did you see it? go there"."""
     words = sentence(text).bare
-    return decide("past", words) == "yes" and not _ends_in_command(text) and not _commands_inside(words, 2)
+    if decide("past", words) != "yes" or _SENTENCES.search(text.strip(" .!?")):
+        return False
+    return not _ends_in_command(text) and not _commands_inside(words, 2)
+
+
+def _is_reported(text: str) -> bool:
+    """True if the last clause tells who has said the rest: "come here, said the man"."""
+    *before, last = (words_of(clause) for clause in _CLAUSES.split(text.strip(" .!")))
+    return bool(before) and decide("reported", bare(last)) == "yes"
 
 
 def continues(text: str) -> bool:

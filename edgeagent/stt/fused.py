@@ -295,8 +295,8 @@ class FusedTranscriber:
             # longer speech has no candidates but Whisper's own
             text = as_written(best.text) if len(written) == 1 else piece.texts[0].text
             words += shifted(self._model.words(piece.encoded, _LANGUAGE, text), piece.start_s)
-        most = max(fit.log_prob for _, fit in fits)
-        unlikely = {text for text, fit in fits if fit.log_prob < most - _UNLIKELY}
+        least = max(fit.log_prob for _, fit in fits) - _UNLIKELY
+        unlikely = {text for text, fit in fits if fit.log_prob < least}
         others = [text for text in (*heard.texts, *(text for text, _ in fits)) if text not in unlikely]
         return RecognisedText(
             text=inverse_normalised(best.text),
@@ -307,7 +307,7 @@ class FusedTranscriber:
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
             excluded=self._excluded(written, best, others, check),
-            near_stops=self._near_stops(written, best, most - _NEARLY, check),
+            near_stops=self._near_stops(written, best, fits, check),
         )
 
     def _excluded(
@@ -329,15 +329,20 @@ class FusedTranscriber:
 
         return tuple(phrase for phrase in doubted if all(map(is_apart, texts(phrase))))
 
-    def _near_stops(self, written: list[WrittenPiece], best: Best, least: float, check: Check) -> tuple[str, ...]:
+    def _near_stops(
+        self, written: list[WrittenPiece], best: Best, fits: list[tuple[str, Fit]], check: Check
+    ) -> tuple[str, ...]:
         """Lists the stop phrases that a few words may have been that were not understood, the likeliest first."""
         if best.understood or len(best.text.split()) > FEW or len(written) > 1:
             return ()
-        found: dict[str, float] = {}
+        known = {text: fit.log_prob for text, fit in fits}
+        least = max(known.values()) - _NEARLY
         for phrase in LOOKED_FOR:
             check()
-            found[phrase] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(phrase)).log_prob
-        return tuple(sorted((phrase for phrase in found if found[phrase] >= least), key=lambda phrase: -found[phrase]))
+            if phrase not in known:
+                known[phrase] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(phrase)).log_prob
+        near = (phrase for phrase in LOOKED_FOR if known[phrase] >= least)
+        return tuple(sorted(near, key=lambda phrase: -known[phrase]))
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""

@@ -114,7 +114,7 @@ class Workers:
     def __init__(self) -> None:
         self.threads = Threads()
         self.asking = threading.Lock()
-        """Held while a person is asked: one question at a time, whichever agent asks."""
+        """Held while a person is asked about a call: one question at a time, whichever agent asks."""
         self._lock = threading.Lock()
         self._bodies: dict[str, _Entry] = {}
         self._holders: dict[str, str] = {}

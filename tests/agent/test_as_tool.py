@@ -440,14 +440,33 @@ def test_a_helper_that_waits_for_its_caller_is_refused():
     assert list(handles[0].events())[-1].kind == "agent_end"
 
 
-@pytest.mark.parametrize("asks", ["confirm", "question"])
-def test_one_person_is_asked_one_thing_at_a_time_whichever_agent_asks(asks):
-    asking, most = [], []
+def gang(asks, asked, *names):
+    """A boss that asks helpers side by side, each of which calls a tool about which a person is asked."""
 
     @tool(destructive=asks == "confirm", question=asks == "question")
     def burn(what: str) -> str:
         """Burns."""
         return "burnt"
+
+    def answered(questions, answer):
+        asked(*questions)
+        answer.put("yes")
+
+    def helper(name):
+        return Agent(name, llm=ScriptedLLM([call("burn", what=name)], "ok"), tools=[burn])
+
+    boss = Agent(
+        "boss",
+        llm=ScriptedLLM([call(name, task="go") for name in names], "done"),
+        tools=[helper(name).as_tool() for name in names],
+        options=Options(confirm=asked),
+    )
+    return boss.start("go", callbacks=Callbacks(on_question=answered))
+
+
+@pytest.mark.parametrize("asks", ["confirm", "question"])
+def test_one_person_is_asked_one_thing_at_a_time_whichever_agent_asks(asks):
+    asking, most, second = [], [], threading.Event()
 
     def asked(*given):
         asking.append(given)
@@ -456,18 +475,23 @@ def test_one_person_is_asked_one_thing_at_a_time_whichever_agent_asks(asks):
         asking.pop()
         return True
 
-    def answered(questions, answer):
-        asked(questions)
-        answer.put("yes")
-
-    second = threading.Event()
-    helpers = [Agent(f"h{n}", llm=ScriptedLLM([call("burn", what="a")], "ok"), tools=[burn]) for n in (1, 2)]
-    boss = Agent(
-        "boss",
-        llm=ScriptedLLM([call("h1", task="go"), call("h2", task="go")], "done"),
-        tools=[helper.as_tool() for helper in helpers],
-        options=Options(confirm=asked),
-    )
-    handle = boss.start("go", callbacks=Callbacks(on_question=answered))
-    assert ends(handle, "completed").reply == "done"
+    assert ends(gang(asks, asked, "h1", "h2"), "completed").reply == "done"
     assert most == [1, 1]
+
+
+@pytest.mark.parametrize("asks", ["confirm", "question"])
+def test_who_waits_to_ask_asks_nothing_once_the_run_is_stopped(asks):
+    told, began = [], threading.Event()
+
+    def asked(*given):
+        told.append(given)
+        began.set()
+        return opened(gate)
+
+    gate = threading.Event()
+    handle = gang(asks, asked, "h1", "h2")
+    opened(began)
+    handle.abort()
+    ends(handle, "aborted", "user")
+    gate.set()
+    assert len(told) == 1

@@ -437,5 +437,5 @@ def test_messages_and_subscribers_are_given_by_the_names_of_the_page():
     assert handle.result(LIMIT_S).reply == "two"
     end()
     assert seen[-1] == "agent_end"
-    woken = handle.steer("again", wake=True)
+    woken = agent.steer(msg="again", wake=True)
     assert woken.result(LIMIT_S).reply == "three"

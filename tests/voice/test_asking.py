@@ -20,6 +20,17 @@ from .stage import Stage
 PLAIN = Phrases()
 ASKS = """
 do what she said
+do as she says
+bring me the one she said
+wait until he says
+go to the room that says the lab
+Good, left.
+Great, home.
+good forward
+if you were so kind, could you bring me tea?
+if you were kind enough to bring me the tea
+once more I am asking you to go to the kitchen
+again and again you turn left
 once more I want you to turn left
 once more please
 if I were you, go to the kitchen
@@ -437,7 +448,16 @@ def test_a_question_about_what_was(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["did you see the cup? bring it", "did I not tell you to go", "is the light on", "was for dinner", "turn left"],
+    [
+        "did you see the cup? bring it",
+        "did you hear me? Forward!",
+        "did you hear that? I want tea.",
+        "did you turn off the light if not turn it off",
+        "did I not tell you to go",
+        "is the light on",
+        "was for dinner",
+        "turn left",
+    ],
 )
 def test_what_asks_for_more_than_what_was(text: str) -> None:
     assert not is_about_past(text)
