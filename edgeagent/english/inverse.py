@@ -40,6 +40,8 @@ from edgeagent.english.number_words import (
 from edgeagent.english.word_data import lists
 
 _LISTS: Final = lists("numbers")
+_MINUS: Final = "\N{MINUS SIGN}"
+"""As people paste it."""
 _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of"}
 _TOKEN: Final = re.compile(r"(?P<lead>[^\w½¼¾°%]*+)(?P<core>.*?)(?P<trail>[^\w½¼¾°%]*)", re.DOTALL)
 _FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
@@ -97,11 +99,11 @@ def _tokens(chunk: str) -> list[_Token]:
         return [_Token(chunk)]
     lead, core, trail = found["lead"], found["core"], found["trail"]
     if lead and re.match("[0-9]", core):
-        if lead in ("-", "−"):  # noqa: RUF001 - a minus sign
+        if lead in ("-", _MINUS):
             return [_Token("minus"), *_tokens(core + trail)]
         if lead == ".":
             return _tokens(f"0.{core}{trail}")
-        if lead in ("-.", "−."):  # noqa: RUF001 - a minus sign, as people paste it
+        if lead in ("-.", f"{_MINUS}."):
             return [_Token("minus"), *_tokens(f"0.{core}{trail}")]
     if _GROUPED.fullmatch(core):
         core = core.replace(",", "")

@@ -41,6 +41,7 @@ from edgeagent.stt import (
     KeywordSpotted,
     Level,
     SpeechStarted,
+    SphinxTranscriber,
     Trouble,
 )
 from edgeagent.testing import Room, RoomSettings, synthesised
@@ -308,8 +309,9 @@ def test_the_recogniser_knows_the_key_phrases_though_the_app_does_not() -> None:
     words = Vocabulary(phrases=("turn left", "go to the kitchen"))
     config = Config(ears={"engine": "sphinx", "stop_words": "stop, halt", "wake_words": "hey robi"})
     transcriber = make_transcriber(config, words)
+    assert isinstance(transcriber, SphinxTranscriber)
     try:
-        dictionary = transcriber.model.dictionary.read_text()  # type: ignore[attr-defined]
+        dictionary = transcriber.model.dictionary.read_text()
     finally:
         transcriber.close()
     known = {line.split()[0] for line in dictionary.splitlines()}
@@ -321,7 +323,8 @@ def test_pronunciations_of_the_settings_reach_recogniser_and_spotter() -> None:
     ears = build_ears(config, Room(), Vocabulary(phrases=("turn left",)), lambda event: None)
     try:
         transcriber = ears._transcription._transcriber
-        assert "robi R AA B EH\n" in transcriber.model.dictionary.read_text()  # type: ignore[attr-defined]
+        assert isinstance(transcriber, SphinxTranscriber)
+        assert "robi R AA B EH\n" in transcriber.model.dictionary.read_text()
         assert any(way.phones == "HH EY R AA B EH" for _, way in ears._spotter.sphinx._entries.values())  # type: ignore[union-attr]
     finally:
         ears.close()

@@ -15,6 +15,7 @@ import pytest
 
 from tests.audio.pulse import Pulse, missing
 
+# All of it plays and records through a sound server; the reason names what of one is not installed.
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 LIMIT_S = 60
 

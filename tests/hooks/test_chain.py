@@ -182,7 +182,7 @@ def test_a_hook_of_the_protocol_has_its_defaults() -> None:
 def test_a_priority_that_is_no_number_is_refused() -> None:
     class Vague(BaseHook):
         points = frozenset({FirePoint.BEFORE_LLM})
-        priority = None  # type: ignore[assignment]
+        priority = None  # type: ignore[assignment]  # the mistake that is refused
 
     with pytest.raises(EdgeAgentError, match=r"`priority` should be a number, not None"):
         HookChain([Vague()], AgentContext())

@@ -109,4 +109,4 @@ def test_a_limit_that_is_no_whole_number_is_refused(limit: Any) -> None:
 def test_a_hook_with_a_file_is_refused_without_its_path() -> None:
     for hook in (MemoryHook, PersistSessionHook, AuditLogHook):
         with pytest.raises(ConfigError, match=rf"{hook.__name__}\(path=None\): it should be the path of a file"):
-            hook(None)  # type: ignore[arg-type]
+            hook(None)  # type: ignore[arg-type]  # the mistake that is refused
