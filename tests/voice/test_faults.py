@@ -277,8 +277,8 @@ def test_an_announcement_function_that_raises_takes_no_event_from_the_conversati
     agent = Agent("robi", tools=[drive], latch=SafetyLatch())
     with Stage([call("drive")], agent=agent, settings=settings) as stage:
         stage.say("drive on")
-        stage.pass_until(lambda: stage.state is State.ACTING)
-        assert "tool_execution_start" in [event.kind for event in stage.log]
+        stage.pass_until(lambda: "tool_execution_start" in [event.kind for event in stage.log])
+        assert stage.state is State.ACTING
         stage.agent.cancel_goals()
 
 
