@@ -90,8 +90,7 @@ class Dispatch:
             while self._waiting or self._running or self._patching:
                 self._start_what_may()
                 self._read_mailbox()
-                self._end_what_must()
-                self._enforce_limits()
+                self._enforce_limits(self._end_what_must())
                 self._host.tell_notices()
         return [self._results[i] for i in range(len(batch))]
 
@@ -189,15 +188,22 @@ class Dispatch:
 
     # --- limits -----------------------------------------------------------------------------------------------------
 
-    def _end_what_must(self) -> None:
+    def _end_what_must(self) -> list[Execution]:
         """Asks bodies to end that are over their time, or whose run stops, and has what they move stopped side by side,
-        before anybody is told of one of them. A safety stop ends what moves nothing after that."""
+        before anybody is told of one of them. A safety stop ends what moves nothing after that.
+
+        Returns:
+            Those that are over their time. Each of them was asked before it returned, though it may have since.
+        """
         now, reason = time.monotonic(), self._host.stopping()
-        moved, later = list[actuator.Actuator | None](), list[Execution]()
+        moved, later, overdue = list[actuator.Actuator | None](), list[Execution](), list[Execution]()
         for execution in self._running.values():
-            if (execution.deadline_s is not None and now >= execution.deadline_s) or (
-                execution.goal is not None and execution.goal.cancelled
-            ):
+            deadline_s = execution.deadline_s  # its worker takes it away when the body returns
+            if deadline_s is not None and now >= deadline_s:
+                moved.append(execution.demand_end())
+                if execution.interrupted_s is not None:
+                    overdue.append(execution)
+            elif execution.goal is not None and execution.goal.cancelled:
                 moved.append(execution.demand_end())
             elif reason == "safety_stop" and not execution.moves:
                 later.append(execution)
@@ -211,13 +217,13 @@ class Dispatch:
         for call in calls if later else ():
             call.entered.wait(actuator.LIMIT_S)
         actuator.begin(one for execution in later if (one := execution.demand_end("stopped for safety")) is not None)
+        return overdue
 
-    def _enforce_limits(self) -> None:
+    def _enforce_limits(self, overdue: Sequence[Execution]) -> None:
         now = time.monotonic()
         reason = self._host.stopping()
         for execution in list(self._running.values()):
-            deadline_s = execution.deadline_s
-            if deadline_s is not None and now >= deadline_s:
+            if execution in overdue:
                 self._time_out(execution)
             elif not (reason is not None and reason != "safety_stop" and self._detach(execution)):
                 self._give_up(execution, now, stopping=reason is not None)
@@ -228,8 +234,7 @@ class Dispatch:
                 self._end(item, result)
 
     def _time_out(self, execution: Execution) -> None:
-        """Ends a body that took too long."""
-        execution.interrupt()
+        """Ends a body that took too long, and was asked to end."""
         self._mark_abandoned(execution.call_id)
         self._forget(execution)
         del self._running[execution.call_id]

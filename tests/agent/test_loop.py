@@ -342,15 +342,17 @@ def test_waiting_for_a_run_from_inside_it_is_refused():
             handle_box[0].result(LIMIT_S)
         return "refused"
 
-    gate = threading.Event()
+    asked, gate = threading.Event(), threading.Event()
     handle_box = []
 
     def reply(request):
+        asked.set()
         gate.wait(LIMIT_S)
         return [call("wait_for_myself")]
 
     agent = Agent("a", llm=ScriptedLLM(reply, "x"), tools=[wait_for_myself])
     handle_box.append(agent.start("go"))
+    assert asked.wait(LIMIT_S)
     agent.subscribe(subscriber)
     gate.set()
     assert handle_box[0].result(LIMIT_S).tool_calls[0].result.text == "refused"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -54,6 +56,30 @@ def test_the_time_limit_holds_for_a_tool_that_floods_its_progress():
     assert handle.wait(60)
     assert in_time
     assert handle.result(LIMIT_S).tool_calls[0].result.status == "timed_out"
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Threads that take turns at nearly every instruction."""
+    before_s = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before_s)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+@pytest.mark.parametrize("heeds", [True, False], ids=["when it is told to", "by itself just then"])
+def test_a_body_that_returns_at_its_time_limit_is_over_it_or_done(heeds: bool):
+    @skill(timeout_s=0.01, stop=lambda: None)
+    def drive(ctx: ToolContext) -> str:
+        """Drives."""
+        ctx.stop_event.wait(LIMIT_S if heeds else 0.01)
+        return "there"
+
+    for _ in range(50):
+        agent = agent_with(drive, replies=[[call("drive")], "ok"])
+        result = agent.run("go").tool_calls[0].result
+        assert result.status in (("timed_out",) if heeds else ("timed_out", "ok"))
 
 
 def test_what_a_tool_flooded_before_an_abort_does_not_make_its_end_unknown():
