@@ -163,8 +163,8 @@ class Transcription:
         """Gives up a decode that takes too long."""
         decode = self._running
         if decode is not None and not decode.stop.is_set() and time.monotonic() - decode.begun_s > self._limit_s:
-            decode.stop.set()
             self._say(f"there is no transcript after {self._limit_s:g} s; it is given up")
+            decode.stop.set()  # the empty transcript comes after that
 
     def call(self, told: Callable[[], object]) -> None:
         """Calls it when all that was asked for until now is done, and the transcriber has nothing left to tell."""

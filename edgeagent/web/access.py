@@ -13,6 +13,7 @@ forgery. Knows nothing of what is served. Runs in the event loop of its server.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import secrets
@@ -33,6 +34,8 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_LIMIT: Final = 65_536
 """Bytes of the body of a request; a line that is typed has a hundred."""
+_LINGER_S: Final = 2.0
+"""Seconds for which the rest of a body that was refused is read; as Apache's MAX_SECS_TO_LINGER."""
 _TOKEN_BYTES: Final = 24
 """Random bytes of a token: 192 bits, 32 characters of base64url."""
 _TOKEN_CHARS: Final = 32
@@ -160,9 +163,9 @@ class Access:
             return
         guarded = _with_headers(send)
         if (refused := self._refusal(scope)) is not None:
-            await _refuse(guarded, *refused)
+            await _refuse(receive, guarded, *refused)
         elif (body := await _whole_body(receive, self._most_bytes)) is None:
-            await _refuse(guarded, 413, f"a body has at most {self._most_bytes} bytes")
+            await _refuse(receive, guarded, 413, f"a body has at most {self._most_bytes} bytes")
         else:
             await self._app(scope, _Replayed(body, receive), guarded)
 
@@ -273,7 +276,9 @@ def _with_headers(send: Send) -> Send:
     return adding
 
 
-async def _refuse(send: Send, status: int, text: str) -> None:
+async def _refuse(receive: Receive, send: Send, status: int, text: str) -> None:
+    """Answers a request that is turned away. Before a connection is closed, what is left of the body is read for a
+    while, and dropped: a connection with unread bytes is reset, and the client may lose the answer."""
     body = text.encode() + b"\n"
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     if status == 401:
@@ -281,4 +286,11 @@ async def _refuse(send: Send, status: int, text: str) -> None:
     if status == 413:
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
+    if status == 413:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        body = b""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER_S):
+                while (await receive()).get("more_body", False):
+                    pass
     await send({"type": "http.response.body", "body": body})

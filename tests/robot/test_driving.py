@@ -474,6 +474,7 @@ def test_an_older_command_does_not_drive_on_between_two_drives_of_its_own():
 
         def another_begins() -> bool:
             rover.driver.wait_for_rest = rest
+            assert rest()  # what moves next is the newer command
             results.append(rover.start("drive", newer, distance_m=0.4))
             return True
 

@@ -176,6 +176,13 @@ def test_other_talk_is_mostly_quiet(ears: Ears) -> None:
     assert sum(len(ears.hear(talk, voice, at_s=10 * n)) for n, voice in enumerate(VOICES)) <= 1
 
 
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that is held is not taken to hang."""
+    monkeypatch.setattr("edgeagent.stt.worker.STILL_S", LIMIT_S)
+
+
+@pytest.mark.usefixtures("unwatched")
 def test_feeding_never_waits_and_says_when_it_is_behind(ears: Ears) -> None:
     pid = ears.spotter.pid
     assert pid is not None
@@ -194,6 +201,7 @@ def test_feeding_never_waits_and_says_when_it_is_behind(ears: Ears) -> None:
     assert ears.behind.get(timeout=LIMIT_S) == pytest.approx(ears.spotter.dropped_s)
 
 
+@pytest.mark.usefixtures("unwatched")
 def test_what_comes_at_once_over_the_first_words_after_a_rest_is_all_listened_to(ears: Ears) -> None:
     pid = ears.spotter.pid
     assert pid is not None

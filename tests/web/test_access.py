@@ -240,6 +240,18 @@ def test_a_body_has_a_limit_whether_its_length_is_told_or_not(free: Served) -> N
     assert free.client.post("/do", content=iter([b"x" * 500] * 2)).text == "POST 1000"
 
 
+def test_who_sends_a_body_that_was_refused_already_gets_the_answer(free: Served) -> None:
+    head = "POST /do HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", free.port), LIMIT_S) as client:
+        client.sendall(head.encode())
+        assert client.recv(1) == b"H"  # the answer has been sent
+        for _ in range(10):
+            client.sendall(b"x" * 100_000)
+        rest = client.makefile("rb").read()
+    assert rest.startswith(b"TTP/1.1 413 ")
+    assert rest.endswith(b" bytes\n")
+
+
 def test_a_body_that_is_announced_as_huge_is_not_waited_for(free: Served) -> None:
     head = "POST /do HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"
     assert b" 413 " in free.raw(head).splitlines()[0]

@@ -70,6 +70,8 @@ def ask(app: App, case: Case) -> dict[str, Any]:
         reply.conclude(told)
         mouth.settle()
     ended = [event for event in log if isinstance(event, events.ToolExecutionEnd)]
+    asked = [call.id for event in log if isinstance(event, events.MessageEnd) for call in event.message.tool_calls]
+    ended.sort(key=lambda event: asked.index(event.call.id))  # what runs side by side ends in any order
     shown = [event.delta for event in log if isinstance(event, events.MessageUpdate) and event.channel == "text"]
     readings = [event.reading for event in log if isinstance(event, events.MessageEnd) and event.reading is not None]
     return {
