@@ -74,7 +74,7 @@ ONLY = {
     "messages": {"errors", "characters"},
     "pii": {"errors", "messages"},
     "journal": {"errors", "messages"},
-    "llm": {"characters", "errors", "resources", "models", "messages", "events"},
+    "llm": {"characters", "english", "errors", "resources", "models", "messages", "events"},
     "robot": {"errors", "messages", "tools"},
     "house": {"errors", "messages", "tools", "robot"},
     "testing": {"errors", "messages", "resources", "llm", "audio", "tts", "voice", "config", "app"},

@@ -13,17 +13,19 @@ from itertools import dropwhile, pairwise
 from typing import Final
 
 from edgeagent.english.completeness import Phrases
+from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.sentence_rules import (
     CLASS,
     NEEDS_OBJECT,
     RULE,
     bare,
+    begins_with_verb,
     is_correction,
     is_question,
     sentence,
     without_leading,
 )
-from edgeagent.english.tokens import NEGATION, words_of
+from edgeagent.english.tokens import NEGATION, alike, words_of
 from edgeagent.english.word_data import begins_with, decide, is_number
 
 _SHORT: Final = 3
@@ -44,6 +46,7 @@ _FIRST: Final = 4
 _BOUND: Final = 2
 _CLAUSES: Final = re.compile(r"[,;:.!]\s+")
 _SENTENCES: Final = re.compile(r"[;:.!?]\s+")
+_PARTS: Final = re.compile(rf"[,;:.!?]\s+|\b(?:{'|'.join(map(' '.join, RULE.phrases('joins')))})\b", re.IGNORECASE)
 
 
 def may_ask(text: str, phrases: Phrases) -> bool:
@@ -90,6 +93,32 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     if _continues(main):
         return True
     return _wishes(main) or _commands_inside(main, 1)
+
+
+def commands(text: str, about: AbstractSet[str], verbs: AbstractSet[str]) -> bool:
+    """True if a text begins as a command and names what its hearer can do: "check that the bed is level" to a printer,
+    but not "tell me a joke".
+
+    Args:
+        about: Words of what the hearer can do.
+        verbs: First words of its tools' names.
+    """
+    words = sentence(text).bare
+    if not (begins_with_verb(words) or set(words[:1]) & verbs) or not may_ask(text, Phrases()):
+        return False
+    named = [word for word in words if not (word in CLASS.function_words | CLASS.verbs or is_number(word))]
+    return any(word in about or any(alike(word, one) for one in about) for word in named)
+
+
+def requests_in(text: str) -> int:
+    """Counts the parts of a text that may each ask for something, at least 1: "go to the hall and then turn" has two,
+    "it is dark, turn the light on" has one. A condition counts, because it may have to be looked at.
+
+    There may be fewer requests, hardly ever more: "the red and the blue cube" has two parts, too.
+    """
+    parts = (bare(words_of(part)) for part in _PARTS.split(inverse_normalised(text)))
+    named = [part for part in parts if any(word not in CLASS.function_words for word in part)]
+    return max(1, sum(part[0] in CLASS.subordinates or may_ask(" ".join(part), Phrases()) for part in named))
 
 
 def is_about_past(text: str) -> bool:

@@ -41,7 +41,7 @@ __getattr__ = front(
         "grammar": "Grammar TokenVocabulary",
         "llama": "LlamaLLM",
         "memory_estimate": "Memory memory_needed sizes_of",
-        "opening": "DEFAULT_GATE only_read",
+        "opening": "DEFAULT_GATE call_threshold only_read",
         "parsers": "FORMATS format_named",
         "parsers.call_format": "CallFormat Found NotACall",
         "parsers.grammars": "call_grammar",

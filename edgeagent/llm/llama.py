@@ -29,11 +29,11 @@ from edgeagent.llm.opening import (
     Openers,
     Opening,
     answers_result,
+    call_threshold,
     for_words,
     gate_of,
     only_read,
     tagged_threshold,
-    threshold,
 )
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.hermes import HERMES
@@ -306,7 +306,7 @@ class LlamaLLM:
 
     def _opening(self, loaded: _Loaded, request: LLMRequest, *, may_doubt: bool) -> Opening | None:
         """The gate on the first token; None where the model has no choice, or may do as it likes and nothing is run."""
-        limit = threshold(self._call_gate, request)
+        limit = call_threshold(self._call_gate, request)
         if free_to_call(request):
             reading = self._call_gate.reading if may_doubt and not answers_result(request) else limit
             readers = frozenset(tool.name for tool in only_read(request.tools))

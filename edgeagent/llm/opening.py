@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from edgeagent.english.asking import commands, requests_in
+from edgeagent.english.tokens import words_in
 from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits
 from edgeagent.llm.grammar import TokenVocabulary
@@ -24,7 +26,7 @@ from edgeagent.llm.thinking import MARKERS
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate, language_models
 
-DEFAULT_GATE: Final = CallGate(first=0.95, reading=0.95, later=1.0)
+DEFAULT_GATE: Final = CallGate(first=0.95, asked=0.5, reading=0.95, later=1.0)
 """For models that nobody fitted: what fits both models that were measured. See docs/figures.md."""
 
 _ASIDES: Final = ("ephemeral", "warning", "marker")
@@ -208,22 +210,47 @@ def gate_of(asked: float | CallGate | None, name: str, file_bytes: int) -> CallG
     return DEFAULT_GATE
 
 
+def _spoken(request: LLMRequest) -> list[Message]:
+    """The conversation, without what is only noted in it."""
+    return [message for message in request.messages if message.origin not in _ASIDES]
+
+
 def answers_result(request: LLMRequest) -> bool:
     """True if the reply to a request follows a tool's result, and not a person's words or a call that could not be
     made as it was written, which may be tried once more."""
-    newest = next((message for message in reversed(request.messages) if message.origin not in _ASIDES), None)
-    return newest is not None and newest.role == "tool" and newest.status != "invalid"
+    newest = _spoken(request)[-1:]
+    return any(message.role == "tool" and message.status != "invalid" for message in newest)
 
 
-def threshold(gate: CallGate, request: LLMRequest) -> float:
+def call_threshold(gate: CallGate, request: LLMRequest) -> float:
     """The one of a gate for the reply to a request; 0 where there is no gate."""
-    return gate.later if answers_result(request) else gate.first
+    if answers_result(request):
+        return gate.further if gate.further < gate.later and _asks_for_more(request) else gate.later
+    return gate.asked if gate.asked < gate.first and _commands(request) else gate.first
+
+
+def _commands(request: LLMRequest) -> bool:
+    """True if what was said last commands what a tool can do."""
+    said = [message.text for message in _spoken(request)[-1:] if message.role == "user"]
+    verbs = frozenset(tool.name.partition("_")[0].lower() for tool in request.tools)
+    texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in request.tools)
+    return any(commands(text, words_in(texts), verbs) for text in said)
+
+
+def _asks_for_more(request: LLMRequest) -> bool:
+    """True if a person's words may ask for more calls than were made since."""
+    spoken = _spoken(request)
+    said = max((at for at, message in enumerate(spoken) if message.role == "user"), default=None)
+    if said is None:
+        return False
+    made = sum(message.role == "tool" and message.status != "invalid" for message in spoken[said:])
+    return made < requests_in(spoken[said].text)
 
 
 def tagged_threshold(gate: CallGate, request: LLMRequest) -> float:
     """The one of a gate for a call with tags; 0 after a tool's result, and where a question of the model's own is
     answered: such an answer ("five minutes") is no talk, and to a small model no plain command either."""
-    spoken = [message for message in request.messages if message.origin not in _ASIDES]
+    spoken = _spoken(request)
     before = next((message for message in reversed(spoken) if message.role != "user"), None)
     if before is None:
         return gate.tagged

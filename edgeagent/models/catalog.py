@@ -205,6 +205,10 @@ class CallGate:
     """Of such a reply that calls only tools that read; not above ``first``."""
     later: float
     """Of a reply to a tool's result."""
+    further: float = 1.0
+    """Of such a reply while fewer calls were made than the person's words may ask for; ``later`` if that is less."""
+    asked: float = 1.0
+    """Of a reply to a person who commands, in English, what a tool can do; that is ``first`` if that is less."""
     tagged: float = 0.0
     """Of a reply to a person who was not asked anything, for a call with the tags of the template."""
 

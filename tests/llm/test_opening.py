@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.errors import ModelError
-from edgeagent.llm import End, EngineSettings, Error, LLMRequest, ToolCallEnd
+from edgeagent.llm import End, EngineSettings, Error, LLMRequest, ToolCallEnd, call_threshold
 from edgeagent.messages import Reading, Status, ToolCall, ToolResult
 from edgeagent.models import CallGate, language_models
 from tests.llm.random_models import cut
@@ -251,6 +252,54 @@ def test_a_result_has_a_threshold_of_its_own(babble_file: Path) -> None:
     assert first == again
     assert later != first
     llm.close()
+
+
+@tool
+def level_bed() -> str:
+    """Measure how level the print bed is."""
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("Check that the bed is level, please.", True),
+        ("could you measure the bed", True),
+        ("level it with the beds", True),
+        ("tell me a joke", False),
+        ("Don't check the bed.", False),
+        ("The bed is level.", False),
+        ("What is a print bed?", False),
+    ],
+)
+def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str, *, commands: bool) -> None:
+    gate = CallGate(first=0.9, asked=0.5, reading=0.8, later=1)
+    request = LLMRequest(messages=[Message.user(text)], tools=[level_bed])
+    assert call_threshold(gate, request) == (0.5 if commands else 0.9)
+    assert call_threshold(replace(gate, asked=1), request) == 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "made", "statuses"),
+    [
+        ("check the bed", 1, ["ok"]),
+        ("it is crooked, check the bed", 1, ["ok"]),
+        ("check the bed and print the gear", 2, ["ok", "error"]),
+        ("check the bed, print the gear, then cool it", 3, ["ok", "ok", "invalid", "ok"]),
+        ("wait two and a half minutes, then print", 2, ["ok", "ok"]),
+        ("if the bed is level, print the gear", 2, ["ok", "ok"]),
+    ],
+)
+def test_after_as_many_calls_as_were_asked_for_the_threshold_is_another(
+    text: str, made: int, statuses: list[Status]
+) -> None:
+    gate = CallGate(first=0.9, reading=0.8, later=1, further=0.4)
+    messages, asked = [Message.user("hello"), Message.assistant("Hi."), Message.user(text)], list[float]()
+    for number, status in enumerate(statuses):
+        call = ToolCall(f"call_{number}", "level_bed")
+        messages += [Message.assistant("", [call]), Message.tool(ToolResult(call.id, call.name, status, "done"))]
+        if status != "invalid":  # such a call is tried again
+            asked.append(call_threshold(gate, LLMRequest(messages=messages, tools=[level_bed])))
+    assert asked == [0.4] * (made - 1) + [1]
 
 
 def test_a_file_of_the_catalogue_is_known_by_its_size(write: Callable[..., Path]) -> None:

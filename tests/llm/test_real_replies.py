@@ -10,7 +10,17 @@ import pytest
 
 from edgeagent.english import Phrases, may_ask
 from edgeagent.hooks import changes
-from edgeagent.llm import DEFAULT_GATE, HERMES, End, LLMEvent, StreamGate, TextDelta, ToolCallEnd, read_reply
+from edgeagent.llm import (
+    DEFAULT_GATE,
+    HERMES,
+    End,
+    LLMEvent,
+    StreamGate,
+    TextDelta,
+    ToolCallEnd,
+    call_threshold,
+    read_reply,
+)
 from edgeagent.models import CallGate, language_models
 from edgeagent.tools import coerce
 from tests.llm.recorded_replies import RecordedReply, models, replies
@@ -19,7 +29,7 @@ Calls = list[tuple[str, dict[str, Any]]]
 RIGHT: Final = {"nano": 0, "qwen2.5-coder-0.5b": 17, "qwen2.5-coder-1.5b": 28, "smollm2-135m": 0}
 """First replies with exactly the right calls, of the 40 that should call. The rest are the models' own mistakes."""
 
-GUARDED: Final = {"qwen2.5-coder-0.5b": (15, 1), "qwen2.5-coder-1.5b": (23, 1)}
+GUARDED: Final = {"qwen2.5-coder-0.5b": (16, 1), "qwen2.5-coder-1.5b": (27, 1)}
 """Of the 40 commands those that are still done right, and of the 20 others those that still do something, behind the
 gate on the first token and the guard against talk."""
 
@@ -98,7 +108,8 @@ def runs(reply: RecordedReply, calls: Calls, gate: CallGate) -> bool:
     tools = {tool.name: tool for tool in reply.request.tools}
     called = [tools[name] for name, _ in calls if name in tools]
     probability = sum(share for token, share in reply.first if token.strip()[:1] in ("{", "[", "`", "<"))
-    least = gate.reading if all(tool.traits.read_only for tool in called) else gate.first
+    acting = call_threshold(gate, reply.request)
+    least = min(gate.reading, acting) if all(tool.traits.read_only for tool in called) else acting
     asked = may_ask(reply.said, Phrases(())) or not any(map(changes, called))
     return bool(called) and probability >= least and asked
 
