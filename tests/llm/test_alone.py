@@ -568,6 +568,20 @@ def test_a_call_in_code_is_neither_told_nor_called(language: str, fence: str) ->
         assert (told.shown, told.calls, told.outcome) == ("", [], "unknown")
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+@pytest.mark.parametrize(
+    "text", ["drive(2)", 'drive({"distance_m": 2})', "drive(distance_m=2)", "stop();", "  stop()", "stop()\n"]
+)
+def test_a_line_of_code_that_calls_a_tool_is_neither_told_nor_called(text: str, size: int) -> None:
+    told = read(text, *range(0, len(text), size))
+    assert (told.shown.strip(), told.calls, told.outcome) == ("", [], "misfit")
+
+
+@pytest.mark.parametrize("text", ["drive", "stop (now)", "drives(2)", "fly(2)", "drive(2) is how it is written", "st"])
+def test_what_only_begins_as_code_is_told(text: str) -> None:
+    assert read(text, *range(len(text))).shown == text
+
+
 def test_the_mark_of_a_turn_alone_is_no_reply() -> None:
     assert (read("<|im_end|>").shown, read("<|im_end|>").outcome) == ("", "unknown")
 

@@ -22,7 +22,7 @@ from edgeagent.llm.parsers.json_calls import MISTRAL, MISTRAL_RESULTS, PYTHON_TA
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads
 from edgeagent.llm.parsers.xml import XML
-from edgeagent.messages import ToolCall
+from edgeagent.messages import ToolCall, new_id
 
 _TAGGED: Final[tuple[CallFormat, ...]] = (HERMES, XML, PYTHONIC, MISTRAL, GEMMA4, FUNCTION_GEMMA, GRANITE)
 _TOOLS: Final = "<tools>"
@@ -130,6 +130,7 @@ def read_block(text: str, tools: Tools, *, final: bool, quote: str | None = None
         return None if near == "open" else near
     return (
         _tagged(text, final=final)
+        or (_code(text, tools, final=final) if quote is None else None)
         or _bare_list(text, tools, quote, final=final)
         or _json(text, tools, quote, final=final)
     )
@@ -170,6 +171,22 @@ def _tagged(text: str, *, final: bool) -> Block | Open | None:
         elif not final and any(opener.startswith(text) for opener in known.openers):
             undecided = True
     return "open" if undecided else None
+
+
+def _code(text: str, tools: Tools, *, final: bool) -> Block | Open | None:
+    """A line that calls an offered tool as a program does: ``close({"minutes": 15})``. It is no form of a call, and no
+    speech either."""
+    name, bracket, _ = text.partition("(")
+    if not bracket:
+        return "open" if not final and any(known.startswith(name) for known in tools) else None
+    line, ends, _ = text.partition("\n")
+    if name not in tools or len(line) > NEAR:
+        return None
+    if not (ends or final):
+        return "open"
+    if not line.rstrip(" \t\r.;`").endswith(")"):
+        return None
+    return Block(len(line), "code", (Written(ToolCall(new_id("call"), name, {}, raw=line), "it is code, and no JSON"),))
 
 
 def _bare_list(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
