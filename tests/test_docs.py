@@ -233,7 +233,7 @@ def test_every_test_that_the_safety_page_names_is_there(checkout: Path) -> None:
         for path in (checkout / "tests/robot").glob("test_*.py")
         for name in re.findall(r"^def test_(\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    rows = [line for line in (checkout / "docs/robot.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    rows = [line for line in (checkout / "docs/safety.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
     named = {name for row in rows for name in re.findall(r"`(\w+_\w+_\w+_\w+)`", row.rsplit("|", 2)[1])}
     assert len(named) > 30
     assert named <= there

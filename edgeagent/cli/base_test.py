@@ -48,7 +48,7 @@ base = typer.Typer(help="The base of a robot: its motors.", no_args_is_help=True
 RUN_S: Final = 1.5
 """Seconds of one movement that a person looks at."""
 PROMISED_S: Final = 0.5
-"""Seconds from a stop to zero velocity that docs/robot.md promises."""
+"""Seconds from a stop to zero velocity that docs/safety.md promises."""
 SILENT_S: Final = 1.0
 """Seconds for which the driver tells the board nothing, to see that the board's own time-out stops the wheels."""
 WRONG_SHARE: Final = 0.03

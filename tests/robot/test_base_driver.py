@@ -169,7 +169,7 @@ def test_a_lease_that_is_renewed_often_costs_the_base_one_command_a_step(log):
 
 
 def test_a_slow_call_at_the_end_of_a_lease_is_followed_by_a_stop_and_by_nothing_before(log):
-    """That may be 0.8 s after the last renewal, which docs/robot.md says."""
+    """That may be 0.8 s after the last renewal, which docs/safety.md says."""
     with BaseDriver(SlowAtTheLastBase(log=log)) as driver:
 
         def drives_once() -> bool:
