@@ -7,8 +7,9 @@ has a command anywhere in it. English; a misheard report still begins like one. 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from typing import Final
 
@@ -23,9 +24,10 @@ from edgeagent.english.sentence_rules import (
     is_correction,
     is_question,
     sentence,
+    without_asking,
     without_leading,
 )
-from edgeagent.english.tokens import NEGATION, alike, words_of
+from edgeagent.english.tokens import NEGATION, NEGATIONS, alike, words_in, words_of
 from edgeagent.english.word_data import begins_with, decide, is_number
 
 _SHORT: Final = 3
@@ -46,7 +48,16 @@ _FIRST: Final = 4
 _BOUND: Final = 2
 _CLAUSES: Final = re.compile(r"[,;:.!]\s+")
 _SENTENCES: Final = re.compile(r"[;:.!?]\s+")
-_PARTS: Final = re.compile(rf"[,;:.!?]\s+|\b(?:{'|'.join(map(' '.join, RULE.phrases('joins')))})\b", re.IGNORECASE)
+_PARTS: Final = re.compile(
+    rf"[,;:.!?]\s+|(?<!\bgo )(?<!\bcome )\b(?:{'|'.join(map(' '.join, RULE.phrases('joins')))})\b", re.IGNORECASE
+)
+_LOOK: Final = frozenset({"look", "listen", "wait"})
+""" "Look, just open the vents"."""
+_CONDITIONS: Final = frozenset({"if", "unless"})
+_NO_COMMANDS: Final = RULE.phrases("mere_talk")
+_NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
+_LONGEST: Final = 500
+"""Characters of what people say in which requests are counted."""
 
 
 def may_ask(text: str, phrases: Phrases) -> bool:
@@ -95,30 +106,76 @@ def may_ask(text: str, phrases: Phrases) -> bool:
     return _wishes(main) or _commands_inside(main, 1)
 
 
-def commands(text: str, about: AbstractSet[str], verbs: AbstractSet[str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What the hearer of a command can do, in words of its tools."""
+
+    verbs: frozenset[str]
+    """First words of the tools' names and descriptions, but those that begin a question or name nothing, as in
+    "is_free"."""
+    names: frozenset[str]
+    """Words of names, descriptions and values that name something."""
+
+    @classmethod
+    def of(cls, tools: Iterable[tuple[str, str]], told: Iterable[str]) -> Abilities:
+        """Returns those of tools.
+
+        Args:
+            tools: Names and descriptions.
+            told: Names of parameters, what is said of them, and the values that they may have.
+        """
+        parts = [text.replace("_", " ") for tool in tools for text in tool]
+        verbs = frozenset(words[0] for words in map(words_of, parts) if words)
+        words = words_in((*parts, *(text.replace("_", " ") for text in told)))
+        return cls(verbs - _NO_VERBS, words - CLASS.function_words - CLASS.verbs)
+
+
+def commands(text: str, can: Abilities) -> bool:
     """True if a text begins as a command and names what its hearer can do: "check that the bed is level" to a printer,
-    but not "tell me a joke".
+    but not "tell me a joke", "let me level the bed" or "stay away from the bed".
 
     Args:
-        about: Words of what the hearer can do.
-        verbs: First words of its tools' names.
+        can: What the hearer can do.
     """
-    words = sentence(text).bare
-    if not (begins_with_verb(words) or set(words[:1]) & verbs) or not may_ask(text, Phrases()):
+    words = bare(_without_openers(sentence(text).bare))
+    if NEGATIONS.search(text) or begins_with(words, _NO_COMMANDS) or is_question(words) or not may_ask(text, Phrases()):
         return False
-    named = [word for word in words if not (word in CLASS.function_words | CLASS.verbs or is_number(word))]
-    return any(word in about or any(alike(word, one) for one in about) for word in named)
+    return _begins_as_command(words, can) and _names(without_asking(words)[1:], can, alone=words[0] in can.verbs)
 
 
-def requests_in(text: str) -> int:
-    """Counts the parts of a text that may each ask for something, at least 1: "go to the hall and then turn" has two,
-    "it is dark, turn the light on" has one. A condition counts, because it may have to be looked at.
+def requests_in(text: str, can: Abilities) -> int:
+    """Counts the parts of a text that ask for something: "go to the hall and then turn" has two, "it is dark, turn the
+    light on, please" one. A condition counts, because it has to be looked at.
 
-    There may be fewer requests, hardly ever more: "the red and the blue cube" has two parts, too.
+    Args:
+        text: Of people. A number, a name or a courtesy between the parts counts for nothing.
+        can: What the hearer can do: a first part without a verb counts if it names something of it, "lamp off".
     """
-    parts = (bare(words_of(part)) for part in _PARTS.split(inverse_normalised(text)))
-    named = [part for part in parts if any(word not in CLASS.function_words for word in part)]
-    return max(1, sum(part[0] in CLASS.subordinates or may_ask(" ".join(part), Phrases()) for part in named))
+    parts = [bare(_without_openers(bare(words_of(part)))) for part in _PARTS.split(inverse_normalised(text[:_LONGEST]))]
+    named = [part for part in parts if any(word not in CLASS.function_words | _LOOK for word in part)]
+    counted = [part[0] in _CONDITIONS or _begins_as_command(part, can) for part in named]
+    first = named[0] if named else []
+    noun = bool(named) and not counted[0] and not is_number(first[0]) and not CLASS.determiners & {first[0]}
+    return sum(counted) + (noun and _names(first, can) and may_ask(" ".join(first), Phrases()))
+
+
+def _begins_as_command(words: Sequence[str], can: Abilities) -> bool:
+    """True if words begin with a verb of commands, or one of the hearer's own that no verb follows: "water is blue"."""
+    if begins_with_verb(words):
+        return words[0] not in RULE.no_commands
+    return bool(words) and words[0] in can.verbs and not CLASS.auxiliaries.intersection(words[1:2])
+
+
+def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool:
+    """True if words name something that the hearer can do.
+
+    Args:
+        alone: A verb of the hearer's own stands before them: a way and a number are enough, "drive forward".
+    """
+    named = [word for word in words if not (word in CLASS.function_words | CLASS.verbs or is_number(word))]
+    if any(word in can.names or any(alike(word, one) for one in can.names) for word in named):
+        return True
+    return alone and all(word in CLASS.directions | CLASS.units_of_time_and_way for word in named)
 
 
 def is_about_past(text: str) -> bool:

@@ -8,14 +8,16 @@ generates.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import json
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.english.asking import commands, requests_in
-from edgeagent.english.tokens import words_in
+from edgeagent.english.asking import Abilities, commands, requests_in
 from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits
 from edgeagent.llm.grammar import TokenVocabulary
@@ -30,6 +32,7 @@ DEFAULT_GATE: Final = CallGate(first=0.95, asked=0.5, reading=0.95, later=1.0)
 """For models that nobody fitted: what fits both models that were measured. See docs/figures.md."""
 
 _ASIDES: Final = ("ephemeral", "warning", "marker")
+_SAID: Final = ("user", "steering", "handoff")  # of people, and not of the app
 _LIKELY: Final = 1024  # tokens that are looked at; those beyond them have no probability to speak of
 _BARE: Final = ("{", "[", "```", "<tools>")  # calls without tags: an object, a list, a fence, Qwen's block
 _OPENERS: Final = tuple({opener for known in FORMATS for opener in known.openers} | {*_BARE})
@@ -230,21 +233,51 @@ def call_threshold(gate: CallGate, request: LLMRequest) -> float:
 
 
 def _commands(request: LLMRequest) -> bool:
-    """True if what was said last commands what a tool can do."""
-    said = [message.text for message in _spoken(request)[-1:] if message.role == "user"]
-    verbs = frozenset(tool.name.partition("_")[0].lower() for tool in request.tools)
-    texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in request.tools)
-    return any(commands(text, words_in(texts), verbs) for text in said)
+    """True if what a person said last commands what a tool can do."""
+    said = [message.text for message in _spoken(request)[-1:] if message.origin in _SAID and message.role == "user"]
+    return any(commands(text, _abilities(request.tools)) for text in said)
 
 
 def _asks_for_more(request: LLMRequest) -> bool:
-    """True if a person's words may ask for more calls than were made since."""
-    spoken = _spoken(request)
-    said = max((at for at, message in enumerate(spoken) if message.role == "user"), default=None)
-    if said is None:
-        return False
-    made = sum(message.role == "tool" and message.status != "invalid" for message in spoken[said:])
-    return made < requests_in(spoken[said].text)
+    """True if people ask for more calls than were made since the last answer. A question is none."""
+    since = list(
+        takewhile(
+            lambda message: message.role != "assistant" or message.tool_calls or "?" in message.text,
+            reversed(_spoken(request)),
+        )
+    )
+    made = sum(message.role == "tool" and message.status != "invalid" for message in since)
+    said = [message.text for message in since if message.role == "user" and message.origin in _SAID]
+    can = _abilities(request.tools)
+    return made < sum(requests_in(text, can) for text in said)
+
+
+def _abilities(tools: Iterable[ToolSpec]) -> Abilities:
+    described = tuple((tool.name, tool.description, json.dumps(tool.parameters, default=str)) for tool in tools)
+    return _read_abilities(described)
+
+
+@lru_cache(maxsize=8)
+def _read_abilities(described: tuple[tuple[str, str, str], ...]) -> Abilities:
+    told = [text for _, _, schema in described for text in _named(json.loads(schema))]
+    return Abilities.of([(name, description) for name, description, _ in described], told)
+
+
+def _named(schema: Any) -> Iterator[str]:
+    """The names of a schema's properties, their descriptions, and the values that they may have."""
+    if isinstance(schema, list):
+        yield from (text for item in schema for text in _named(item))
+    elif isinstance(schema, dict):
+        for key, value in schema.items():
+            if key == "description" and isinstance(value, str):
+                yield value
+            elif key in ("enum", "const"):
+                yield from map(str, value if isinstance(value, list) else [value])
+            elif key in ("properties", "$defs") and isinstance(value, dict):
+                yield from value
+                yield from _named(list(value.values()))
+            else:
+                yield from _named(value)
 
 
 def tagged_threshold(gate: CallGate, request: LLMRequest) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any, Final, Protocol, runtime_checkable
 
-from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block
+from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block, read_code
 from edgeagent.llm.parsers.json_calls import ARGS, CALL_ID, MISTRAL_CALLS, MISTRAL_RESULTS, PYTHON_TAG, guess_name
 from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
 from edgeagent.llm.stream_gate import ComingText
@@ -231,6 +231,8 @@ class _Reply:
             if place is not None:
                 quote = (place["quote"] or "") if self._in_line else None
                 block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
+                if block is None and not self._told.strip() and not self._blocks and not self._marked:
+                    block = read_code(text[place.end() :], self._tools, final=final)
                 mark = self._mark(text[place.end() :], final=final)
             if block == "open" or (mark == "open" and block is None):
                 return

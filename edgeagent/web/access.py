@@ -35,7 +35,7 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 BODY_LIMIT: Final = 65_536
 """Bytes of the body of a request; a line that is typed has a hundred."""
 _LINGER_S: Final = 2.0
-"""Seconds for which the rest of a body that was refused is read; as Apache's MAX_SECS_TO_LINGER."""
+"""Seconds for which the rest of a body that was refused is read; as Apache's SECONDS_TO_LINGER."""
 _TOKEN_BYTES: Final = 24
 """Random bytes of a token: 192 bits, 32 characters of base64url."""
 _TOKEN_CHARS: Final = 32
@@ -134,7 +134,7 @@ class Access:
         token: Secret that ``Authorization: Bearer`` has to hold; None asks for none.
         open_paths: Paths that need no token and may be followed from a link of another site: the page itself, which
             holds no secret.
-        most_bytes: Bytes of the body of a request. What is larger is answered with 413 and not read.
+        most_bytes: Bytes of the body of a request. What is larger is answered with 413 and dropped.
     """
 
     def __init__(

@@ -577,9 +577,25 @@ def test_a_line_of_code_that_calls_a_tool_is_neither_told_nor_called(text: str, 
     assert (told.shown.strip(), told.calls, told.outcome) == ("", [], "misfit")
 
 
-@pytest.mark.parametrize("text", ["drive", "stop (now)", "drives(2)", "fly(2)", "drive(2) is how it is written", "st"])
-def test_what_only_begins_as_code_is_told(text: str) -> None:
-    assert read(text, *range(len(text))).shown == text
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("drive", "stop (now)", "drives(2)", "fly(2)", "st", "drive(2) is how it is written"),
+        *("drive(2) drives me two metres (forward).", "Sure!\ndrive(2)", "drive(2\nstop)"),
+    ],
+)
+def test_what_is_more_or_less_than_a_line_of_code_is_told(text: str, size: int) -> None:
+    assert read(text, *range(0, len(text), size)).shown == text
+
+
+def test_prose_that_begins_with_a_tools_name_does_not_wait() -> None:
+    text = "stop(ping) is a game that people play"
+    told = []
+    for event in read_reply([*map(TextDelta, text), End("aborted")], LLMRequest(tools=[drive, stop])):
+        told += [event.text] if isinstance(event, TextDelta) else []
+    assert len(told) > len(text) / 2
+    assert "".join(told) == text
 
 
 def test_the_mark_of_a_turn_alone_is_no_reply() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.errors import ModelError
 from edgeagent.llm import End, EngineSettings, Error, LLMRequest, ToolCallEnd, call_threshold
-from edgeagent.messages import Reading, Status, ToolCall, ToolResult
+from edgeagent.messages import Origin, Reading, Status, ToolCall, ToolResult
 from edgeagent.models import CallGate, language_models
 from tests.llm.random_models import cut
 
@@ -259,23 +259,57 @@ def level_bed() -> str:
     """Measure how level the print bed is."""
 
 
+@tool
+def print_model(name: Literal["gear", "vase"], copies: int = 1) -> str:
+    """Print a model."""
+
+
+@tool
+def is_hot(part: str) -> str:
+    """Whether a part of the printer is hot."""
+
+
+PRINTER = [level_bed, print_model, is_hot]
+
+
 @pytest.mark.parametrize(
-    ("text", "commands"),
+    "text",
     [
-        ("Check that the bed is level, please.", True),
-        ("could you measure the bed", True),
-        ("level it with the beds", True),
-        ("tell me a joke", False),
-        ("Don't check the bed.", False),
-        ("The bed is level.", False),
-        ("What is a print bed?", False),
+        "Check that the bed is level, please.",
+        "could you measure the bed",
+        "take the vase",
+        "print two",
+        "look, just level the beds",
     ],
 )
-def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str, *, commands: bool) -> None:
+def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str) -> None:
     gate = CallGate(first=0.9, asked=0.5, reading=0.8, later=1)
-    request = LLMRequest(messages=[Message.user(text)], tools=[level_bed])
-    assert call_threshold(gate, request) == (0.5 if commands else 0.9)
+    request = LLMRequest(messages=[Message.user(text)], tools=PRINTER)
+    assert call_threshold(gate, request) == 0.5
     assert call_threshold(replace(gate, asked=1), request) == 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("tell me a joke", "user"),
+        ("tell me how many beds there are", "user"),
+        ("Don't check the bed.", "user"),
+        ("make sure nobody moves the bed", "user"),
+        ("let me check the bed", "user"),
+        ("stay away from the bed", "user"),
+        ("The bed is level.", "user"),
+        ("Is the bed any good?", "user"),
+        ("print is dead", "user"),
+        ("what type of object are you", "user"),
+        ("", "user"),
+        ("level bed has ended: it is level", "follow_up"),
+        ("Check the bed.", "continuation"),
+    ],
+)
+def test_no_other_sentence_has_it(text: str, origin: Origin) -> None:
+    request = LLMRequest(messages=[Message.user(text, origin=origin)], tools=PRINTER)
+    assert call_threshold(CallGate(first=0.9, asked=0.5, reading=0.8, later=1), request) == 0.9
 
 
 @pytest.mark.parametrize(
@@ -283,10 +317,15 @@ def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str, *, co
     [
         ("check the bed", 1, ["ok"]),
         ("it is crooked, check the bed", 1, ["ok"]),
+        ("Thank you, now check the bed, please.", 1, ["ok"]),
+        ("Hey Martin, check the bed and the nozzle", 1, ["ok"]),
+        ("print the vase, ten centimetres high", 1, ["ok"]),
         ("check the bed and print the gear", 2, ["ok", "error"]),
-        ("check the bed, print the gear, then cool it", 3, ["ok", "ok", "invalid", "ok"]),
-        ("wait two and a half minutes, then print", 2, ["ok", "ok"]),
+        ("vase, please, and check the bed", 2, ["ok", "error"]),
+        ("check the bed, print the gear, then turn it", 3, ["ok", "ok", "invalid", "ok"]),
+        ("drive two and a half meters, then print", 2, ["ok", "ok"]),
         ("if the bed is level, print the gear", 2, ["ok", "ok"]),
+        ("go and check the bed", 1, ["ok"]),
     ],
 )
 def test_after_as_many_calls_as_were_asked_for_the_threshold_is_another(
@@ -298,8 +337,16 @@ def test_after_as_many_calls_as_were_asked_for_the_threshold_is_another(
         call = ToolCall(f"call_{number}", "level_bed")
         messages += [Message.assistant("", [call]), Message.tool(ToolResult(call.id, call.name, status, "done"))]
         if status != "invalid":  # such a call is tried again
-            asked.append(call_threshold(gate, LLMRequest(messages=messages, tools=[level_bed])))
+            asked.append(call_threshold(gate, LLMRequest(messages=messages, tools=PRINTER)))
     assert asked == [0.4] * (made - 1) + [1]
+
+
+def test_what_was_asked_for_before_a_question_of_the_models_is_still_asked_for() -> None:
+    gate = CallGate(first=0.9, reading=0.8, later=1, further=0.4)
+    called = Message.assistant("", [ToolCall("call_1", "print_model")])
+    result = Message.tool(ToolResult("call_1", "print_model", "ok", "done"))
+    asked = [Message.user("print the gear and check the bed"), Message.assistant("How many?"), Message.user("four")]
+    assert call_threshold(gate, LLMRequest(messages=[*asked, called, result], tools=PRINTER)) == 0.4
 
 
 def test_a_file_of_the_catalogue_is_known_by_its_size(write: Callable[..., Path]) -> None:

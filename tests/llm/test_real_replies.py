@@ -29,7 +29,7 @@ Calls = list[tuple[str, dict[str, Any]]]
 RIGHT: Final = {"nano": 0, "qwen2.5-coder-0.5b": 17, "qwen2.5-coder-1.5b": 28, "smollm2-135m": 0}
 """First replies with exactly the right calls, of the 40 that should call. The rest are the models' own mistakes."""
 
-GUARDED: Final = {"qwen2.5-coder-0.5b": (16, 1), "qwen2.5-coder-1.5b": (27, 1)}
+GUARDED: Final = {"qwen2.5-coder-0.5b": (17, 1), "qwen2.5-coder-1.5b": (27, 1)}
 """Of the 40 commands those that are still done right, and of the 20 others those that still do something, behind the
 gate on the first token and the guard against talk."""
 

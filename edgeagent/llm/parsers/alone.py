@@ -130,7 +130,6 @@ def read_block(text: str, tools: Tools, *, final: bool, quote: str | None = None
         return None if near == "open" else near
     return (
         _tagged(text, final=final)
-        or (_code(text, tools, final=final) if quote is None else None)
         or _bare_list(text, tools, quote, final=final)
         or _json(text, tools, quote, final=final)
     )
@@ -173,20 +172,37 @@ def _tagged(text: str, *, final: bool) -> Block | Open | None:
     return "open" if undecided else None
 
 
-def _code(text: str, tools: Tools, *, final: bool) -> Block | Open | None:
-    """A line that calls an offered tool as a program does: ``close({"minutes": 15})``. It is no form of a call, and no
-    speech either."""
+def read_code(text: str, tools: Tools, *, final: bool) -> Block | Open | None:
+    """Reads a line, at the beginning of a reply, that calls an offered tool as a program does: ``close(minutes=15)``.
+    It is no form of a call, and no speech either.
+
+    Args:
+        text: What came so far, from the first sign that is no blank.
+        tools: The tools that are offered.
+        final: Nothing follows.
+    """
     name, bracket, _ = text.partition("(")
     if not bracket:
         return "open" if not final and any(known.startswith(name) for known in tools) else None
     line, ends, _ = text.partition("\n")
-    if name not in tools or len(line) > NEAR:
+    closed = _closes(line, len(name))
+    if name not in tools or (closed is not None and line[closed:].strip(" \t\r.;`")):
+        return None
+    if closed is None and (ends or len(line) > NEAR):
         return None
     if not (ends or final):
         return "open"
-    if not line.rstrip(" \t\r.;`").endswith(")"):
-        return None
     return Block(len(line), "code", (Written(ToolCall(new_id("call"), name, {}, raw=line), "it is code, and no JSON"),))
+
+
+def _closes(text: str, at: int) -> int | None:
+    """Returns the place behind the bracket that closes the one at a place; None if nothing does."""
+    depth = 0
+    for place in range(at, len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return place + 1
+    return None
 
 
 def _bare_list(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
