@@ -108,7 +108,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What the hearer of a command can do, in words of its tools."""
+    """Abilities of the hearer of a command, in words of its tools."""
 
     verbs: frozenset[str]
     """First words of the tools' names and descriptions, but those that begin a question or name nothing, as in
@@ -137,10 +137,10 @@ def commands(text: str, can: Abilities) -> bool:
     Args:
         can: What the hearer can do.
     """
-    words = bare(_without_openers(sentence(text).bare))
+    words = without_asking(bare(_without_openers(sentence(text).bare)))
     if NEGATIONS.search(text) or begins_with(words, _NO_COMMANDS) or is_question(words) or not may_ask(text, Phrases()):
         return False
-    return _begins_as_command(words, can) and _names(without_asking(words)[1:], can, alone=words[0] in can.verbs)
+    return _begins_as_command(words, can) and _names(words[1:], can, alone=words[0] in can.verbs)
 
 
 def requests_in(text: str, can: Abilities) -> int:
@@ -161,6 +161,7 @@ def requests_in(text: str, can: Abilities) -> int:
 
 def _begins_as_command(words: Sequence[str], can: Abilities) -> bool:
     """True if words begin with a verb of commands, or one of the hearer's own that no verb follows: "water is blue"."""
+    words = without_asking(without_leading(list(words)) or list(words))
     if begins_with_verb(words):
         return words[0] not in RULE.no_commands
     return bool(words) and words[0] in can.verbs and not CLASS.auxiliaries.intersection(words[1:2])

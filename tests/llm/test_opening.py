@@ -280,6 +280,7 @@ PRINTER = [level_bed, print_model, is_hot]
         "take the vase",
         "print two",
         "look, just level the beds",
+        "can you print a vase?",
     ],
 )
 def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str) -> None:
