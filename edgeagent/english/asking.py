@@ -161,10 +161,10 @@ def requests_in(text: str, can: Abilities) -> int:
 
 def _begins_as_command(words: Sequence[str], can: Abilities) -> bool:
     """True if words begin with a verb of commands, or one of the hearer's own that no verb follows: "water is blue"."""
-    words = without_asking(without_leading(list(words)) or list(words))
-    if begins_with_verb(words):
-        return words[0] not in RULE.no_commands
-    return bool(words) and words[0] in can.verbs and not CLASS.auxiliaries.intersection(words[1:2])
+    for said in (without_asking(list(words)), without_asking(without_leading(list(words)))):
+        if said and said[0] in can.verbs and not CLASS.auxiliaries.intersection(said[1:2]):
+            return True
+    return begins_with_verb(words) and without_asking(list(words))[0] not in RULE.no_commands
 
 
 def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool:

@@ -265,11 +265,16 @@ def print_model(name: Literal["gear", "vase"], copies: int = 1) -> str:
 
 
 @tool
+def fly_over(place: Literal["meadow"]) -> str:
+    """Take a picture from above."""
+
+
+@tool
 def is_hot(part: str) -> str:
     """Whether a part of the printer is hot."""
 
 
-PRINTER = [level_bed, print_model, is_hot]
+PRINTER = [level_bed, print_model, is_hot, fly_over]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +286,7 @@ PRINTER = [level_bed, print_model, is_hot]
         "print two",
         "look, just level the beds",
         "can you print a vase?",
+        "Fly over the meadow.",
     ],
 )
 def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str) -> None:
