@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
@@ -108,6 +109,13 @@ class Connection(H11Protocol):
             oldest = min(waiting, key=lambda one: one._since_s)
             oldest.transport.abort()
             self.connections.discard(oldest)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what comes; garbage behind an answer that has begun ends the connection."""
+        try:
+            super().data_received(data)
+        except h11.LocalProtocolError:  # uvicorn wants to answer once more
+            self.transport.abort()
 
     @property
     def _waits(self) -> bool:

@@ -6,6 +6,7 @@ import resource
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from edgeagent.errors import ConfigError
-from edgeagent.web import Access, allowed_names, is_loopback, kept_token, new_token
+from edgeagent.web import Access, allowed_names, configured, is_loopback, kept_token, new_token
 
 LIMIT_S = 20
 TOKEN = new_token()
@@ -38,8 +39,7 @@ class Served:
     def __init__(self, app: Any) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, ws="none")
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(configured(app, connections=32))
         self._thread = threading.Thread(target=self._server.run, args=([self.socket],), daemon=True)
         self._thread.start()
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=LIMIT_S)
@@ -250,6 +250,21 @@ def test_who_sends_a_body_that_was_refused_already_gets_the_answer(free: Served)
         rest = client.makefile("rb").read()
     assert rest.startswith(b"TTP/1.1 413 ")
     assert rest.endswith(b" bytes\n")
+
+
+def test_garbage_behind_a_body_that_was_refused_ends_the_connection(
+    free: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = "POST /do HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", free.port), LIMIT_S) as client:
+        client.sendall(f"{head}5dc\r\n{'x' * 1500}\r\n".encode())
+        assert client.recv(1) == b"H"
+        client.sendall(b"ZZ\r\n")
+        with suppress(ConnectionResetError):
+            while client.recv(65536):
+                pass
+    assert free.client.get("/do").text
+    assert caplog.text == ""
 
 
 def test_a_body_that_is_announced_as_huge_is_not_waited_for(free: Served) -> None:
