@@ -55,6 +55,7 @@ _LOOK: Final = frozenset({"look", "listen", "wait"})
 """ "Look, just open the vents"."""
 _CONDITIONS: Final = frozenset({"if", "unless"})
 _NO_COMMANDS: Final = RULE.phrases("mere_talk")
+_NO_COMMAND: Final = [[verb] for verb in RULE.no_commands]
 _NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
 _LONGEST: Final = 500
 """Characters of what people say in which requests are counted."""
@@ -164,7 +165,7 @@ def _begins_as_command(words: Sequence[str], can: Abilities) -> bool:
     for said in (without_asking(list(words)), without_asking(without_leading(list(words)))):
         if said and said[0] in can.verbs and not CLASS.auxiliaries.intersection(said[1:2]):
             return True
-    return begins_with_verb(words) and without_asking(list(words))[0] not in RULE.no_commands
+    return begins_with_verb(words) and without_asking(list(words))[:1] not in _NO_COMMAND
 
 
 def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from edgeagent import PII, Agent, FirePoint, Message, ToolContext, skill, tool
 from edgeagent.app import house_phrases
-from edgeagent.english import Phrases, continues, is_about_past, may_ask
+from edgeagent.english import Abilities, Phrases, commands, continues, is_about_past, may_ask, requests_in
 from edgeagent.hooks import NOT_UNDERSTOOD, ONLY_ENGLISH, BeforeLLM, BeforeTool, PIIHook, TalkGuardHook, changes, moves
 from edgeagent.house import HouseRobot
 from edgeagent.testing import ScriptedLLM, call
@@ -211,9 +211,15 @@ def test_the_same_again_asks(words: list[str]) -> None:
     assert may_ask(text, PLAIN) or not continues(text)
 
 
+HALL = Abilities.of([("light_hall", "Switch the light of the hall."), ("is_dark", "True if it is dark.")], ["hall"])
+
+
 @given(st.lists(st.sampled_from(sorted({word for line in (*ASKS, *TELLS) for word in line.split()})), max_size=7))
 def test_any_words_can_be_judged(words: list[str]) -> None:
-    assert may_ask(" ".join(words), PLAIN) in (True, False)
+    text = " ".join(words)
+    assert may_ask(text, PLAIN) in (True, False)
+    assert commands(text, HALL) <= may_ask(text, PLAIN)
+    assert 0 <= requests_in(text, HALL) <= len(words)
 
 
 # --- the guard ----------------------------------------------------------------------------------------------------
