@@ -11,6 +11,7 @@ import pytest
 
 from edgeagent import Agent
 from edgeagent.app import AppFile, build
+from edgeagent.check import read_cases
 from edgeagent.config import load_config
 from edgeagent.testing import ScriptedLLM, call
 from tests.llm import recorded_replies
@@ -42,6 +43,15 @@ def test_every_case_can_be_called_as_it_says(cases: ModuleType) -> None:
             tool = tools[case.robot].get(name)
             assert tool is not None, f"{case.name}: {name}"
             tool.signature.validate(arguments)
+
+
+def test_the_cases_by_another_hand_can_be_called_as_they_say(checkout: Path) -> None:
+    folder = checkout / "scripts" / "lab" / "bench" / "minds_others"
+    asked = Counter[int]()
+    for app in sorted(folder.glob("*.py")):
+        tools = AppFile.load(app).agent(lambda: ScriptedLLM("hello")).tools
+        asked.update(len(case.calls) for case in read_cases(app.with_suffix(".toml"), list(tools)))
+    assert asked == {1: 31, 0: 6 + 40}
 
 
 def test_half_of_each_kind_is_kept_apart(cases: ModuleType) -> None:
