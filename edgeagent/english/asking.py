@@ -188,6 +188,17 @@ def is_about_past(text: str) -> bool:
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
+def is_about_facts(text: str) -> bool:
+    """True if a text asks how the world is, and for nothing to be done: "is gin always made with juniper", but not "is
+    there any chance of tea" or "how about the kitchen"."""
+    words = sentence(text).bare
+    if len(words) <= _BOUND or words[0] not in CLASS.be | RULE.of_facts or RULE.of_deeds.intersection(words):
+        return False
+    if any(verb in CLASS.verbs and after in RULE.objects for verb, after in pairwise(words[_BOUND:])):
+        return False  # "are the lights on turn them off"
+    return not _CLAUSES.search(text.strip(" .!?")) and not _commands_inside(words, _BOUND)
+
+
 def _is_reported(text: str) -> bool:
     """True if the last clause tells who has said the rest: "come here, said the man"."""
     *before, last = (words_of(clause) for clause in _CLAUSES.split(text.strip(" .!")))
