@@ -157,8 +157,10 @@ def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
 ) -> None:
     monkeypatch.setattr("edgeagent.stt.fused._NEARLY", apart)
     assert hear(ears, spoken("Follow me.")).near_stops == ()
-    monkeypatch.setattr("edgeagent.stt.rescoring.LEAST", 2.0)  # nothing is as sure
+    for least in ("LEAST", "LEAST_CONTRARY"):
+        monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
     doubtful = hear(ears, spoken("Follow me."))
+    assert doubtful.engine == ears.name
     assert (doubtful.raw, doubtful.understood, set(doubtful.near_stops)) == ("follow me", False, near)
     assert hear(ears, spoken("Bring the cup to the kitchen.")).near_stops == (), "it is too long for one"
 
