@@ -481,6 +481,11 @@ def test_what_may_ask_for_more_than_facts(text: str) -> None:
     assert not is_about_facts(text)
 
 
+def test_a_question_before_a_command_of_the_apps_own_is_more_than_one() -> None:
+    assert is_about_facts("is the soil dry")
+    assert not is_about_facts("is the soil dry water bed three", {"water", "mist"})
+
+
 def test_a_small_model_does_nothing_for_a_question_about_the_world() -> None:
     done: list[str] = []
     agent = _agent(done)
