@@ -57,6 +57,7 @@ _CONDITIONS: Final = frozenset({"if", "unless"})
 _NO_COMMANDS: Final = RULE.phrases("mere_talk")
 _NO_COMMAND: Final = [[verb] for verb in RULE.no_commands]
 _NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
+_WAYS: Final = CLASS.directions | CLASS.units_of_time_and_way | RULE.units_in_plural
 _LONGEST: Final = 500
 """Characters of what people say in which requests are counted."""
 
@@ -177,7 +178,7 @@ def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool
     named = [word for word in words if not (word in CLASS.function_words | CLASS.verbs or is_number(word))]
     if any(word in can.names or any(alike(word, one) for one in can.names) for word in named):
         return True
-    return alone and all(word in CLASS.directions | CLASS.units_of_time_and_way for word in named)
+    return alone and all(word in _WAYS for word in named)
 
 
 def is_about_past(text: str) -> bool:

@@ -287,6 +287,7 @@ PRINTER = [level_bed, print_model, is_hot, fly_over]
         "look, just level the beds",
         "can you print a vase?",
         "Fly over the meadow.",
+        "fly two meters ahead",
     ],
 )
 def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str) -> None:
