@@ -189,22 +189,6 @@ def is_about_past(text: str) -> bool:
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
-def is_about_facts(text: str, verbs: AbstractSet[str] = frozenset()) -> bool:
-    """True if a text asks how the world is, and for nothing to be done: "is gin always made with juniper", but not "is
-    there any chance of tea", "how about the kitchen" or, without a mark, "are the lights on turn them off".
-
-    Args:
-        verbs: First words of an app's tools' names: "is the soil dry water bed three".
-    """
-    words = sentence(text).bare
-    if len(words) <= _BOUND or words[0] not in CLASS.be | RULE.of_facts or RULE.of_deeds.intersection(words):
-        return False
-    behind = words[_BOUND:]
-    if any(verb in verbs or (verb in CLASS.verbs and after in RULE.objects) for verb, after in pairwise(behind)):
-        return False
-    return not _CLAUSES.search(text.strip(" .!?")) and not _commands_inside(words, _BOUND)
-
-
 def _is_reported(text: str) -> bool:
     """True if the last clause tells who has said the rest: "come here, said the man"."""
     *before, last = (words_of(clause) for clause in _CLAUSES.split(text.strip(" .!")))

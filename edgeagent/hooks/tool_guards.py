@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from edgeagent.english.asking import continues, is_about_facts, is_about_past, may_ask, names_a_verb
+from edgeagent.english.asking import continues, is_about_past, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
@@ -143,10 +143,9 @@ class TalkGuardHook(BaseHook):
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
-                verbs = _verbs_of(payload.tools)
-                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs)
-                told = self._small and (is_about_past(said[0].text) or is_about_facts(said[0].text, verbs))
-                self._talk = not asks or told or any(one.text in forbidding for one in said[1:])
+                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, _verbs_of(payload.tools))
+                past = self._small and is_about_past(said[0].text)
+                self._talk = not asks or past or any(one.text in forbidding for one in said[1:])
                 before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
                 self._again = before if self._small and continues(said[0].text) else None
             return None

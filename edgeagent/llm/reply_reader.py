@@ -172,6 +172,11 @@ class _Reply:
         """True if what was told has a word."""
         return any(map(str.isalnum, self._told))
 
+    @property
+    def _is_code(self) -> bool:
+        """True if nothing stood in the reply yet but lines of code."""
+        return all(block.form == "code" for block in self._blocks)
+
     def _told_by(self, end: End, verdict: str) -> End:
         """The end with what each part made of the reply, unless it was read before."""
         reading = end.reading
@@ -231,7 +236,7 @@ class _Reply:
             if place is not None:
                 quote = (place["quote"] or "") if self._in_line else None
                 block = read_block(text[place.end() :], self._tools, final=final, quote=quote)
-                if block is None and not self._told.strip() and not self._blocks and not self._marked:
+                if block is None and not self._told.strip() and not self._marked and self._is_code:
                     block = read_code(text[place.end() :], self._tools, final=final)
                 mark = self._mark(text[place.end() :], final=final)
             if block == "open" or (mark == "open" and block is None):

@@ -570,7 +570,16 @@ def test_a_call_in_code_is_neither_told_nor_called(language: str, fence: str) ->
 
 @pytest.mark.parametrize("size", [1, 1000])
 @pytest.mark.parametrize(
-    "text", ["drive(2)", 'drive({"distance_m": 2})', "drive(distance_m=2)", "stop();", "  stop()", "stop()\n"]
+    "text",
+    [
+        "drive(2)",
+        'drive({"distance_m": 2})',
+        "drive(distance_m=2)",
+        "stop();",
+        "  stop()",
+        "stop()\n",
+        "drive(2)\nstop()",
+    ],
 )
 def test_a_line_of_code_that_calls_a_tool_is_neither_told_nor_called(text: str, size: int) -> None:
     told = read(text, *range(0, len(text), size))
@@ -582,7 +591,7 @@ def test_a_line_of_code_that_calls_a_tool_is_neither_told_nor_called(text: str, 
     "text",
     [
         *("drive", "stop (now)", "drives(2)", "fly(2)", "st", "drive(2) is how it is written"),
-        *("drive(2) drives me two metres (forward).", "Sure!\ndrive(2)", "drive(2\nstop)"),
+        *("drive(2) drives me two metres (forward).", "Sure!\ndrive(2)", "drive(2\nstop)", f"drive({'x' * 310})"),
     ],
 )
 def test_what_is_more_or_less_than_a_line_of_code_is_told(text: str, size: int) -> None:

@@ -13,7 +13,6 @@ from edgeagent.english import (
     Phrases,
     commands,
     continues,
-    is_about_facts,
     is_about_past,
     may_ask,
     requests_in,
@@ -454,46 +453,6 @@ def test_a_command_after_talk_that_nobody_answered_is_a_command() -> None:
         robot._guard(FirePoint.BEFORE_LLM, context, BeforeLLM(said, [go_to], 0))
         drive = BeforeTool(call("go_to", place="office"), go_to, 0)
         assert robot._guard(FirePoint.BEFORE_TOOL, context, drive) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Is gin always made with juniper?",
-        "how often should a cat eat",
-        "who won the match",
-        "how wet is the soil in D7",
-    ],
-)
-def test_a_question_about_the_world(text: str) -> None:
-    assert is_about_facts(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("how about the kitchen", "is there any chance of tea", "is it time to go", "why don't you come here"),
-        *("are the lights on turn them off", "is it cold? turn the heater on", "do both again", "have a look left"),
-        *("when the timer ends turn off the light", "which way is the hall", "turn left", "is it", ""),
-    ],
-)
-def test_what_may_ask_for_more_than_facts(text: str) -> None:
-    assert not is_about_facts(text)
-
-
-def test_a_question_before_a_command_of_the_apps_own_is_more_than_one() -> None:
-    assert is_about_facts("is the soil dry")
-    assert not is_about_facts("is the soil dry water bed three", {"water", "mist"})
-
-
-def test_a_small_model_does_nothing_for_a_question_about_the_world() -> None:
-    done: list[str] = []
-    agent = _agent(done)
-    agent.hooks = [TalkGuardHook(changes)]
-    agent.llm = ScriptedLLM([call("go_to", place="kitchen")], [call("look_up", what="juniper")], "It is.")
-    assert agent.run("is gin always made with juniper").reply == NOT_UNDERSTOOD
-    assert agent.run("is gin always made with juniper").reply == "It is."
-    assert done == ["look up juniper"]
 
 
 @pytest.mark.parametrize("text", ["was that left", "did you turn?", "were you in the kitchen", "was the door open"])

@@ -188,7 +188,7 @@ def read_code(text: str, tools: Tools, *, final: bool) -> Block | Open | None:
     closed = _closes(line, len(name))
     if name not in tools or (closed is not None and line[closed:].strip(" \t\r.;`")):
         return None
-    if closed is None and (ends or len(line) > NEAR):
+    if (closed or len(line)) > NEAR or (closed is None and ends):
         return None
     if not (ends or final):
         return "open"
