@@ -54,7 +54,7 @@ _PARTS: Final = re.compile(
 _LOOK: Final = frozenset({"look", "listen", "wait"})
 """ "Look, just open the vents"."""
 _CONDITIONS: Final = frozenset({"if", "unless"})
-_NO_COMMANDS: Final = RULE.phrases("mere_talk")
+_MERE_TALK: Final = RULE.phrases("mere_talk")
 _NO_COMMAND: Final = [[verb] for verb in RULE.no_commands]
 _NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
 _WAYS: Final = CLASS.directions | CLASS.units_of_time_and_way | RULE.units_in_plural
@@ -140,7 +140,7 @@ def commands(text: str, can: Abilities) -> bool:
         can: What the hearer can do.
     """
     words = without_asking(bare(_without_openers(sentence(text).bare)))
-    if NEGATIONS.search(text) or begins_with(words, _NO_COMMANDS) or is_question(words) or not may_ask(text, Phrases()):
+    if NEGATIONS.search(text) or begins_with(words, _MERE_TALK) or is_question(words) or not may_ask(text, Phrases()):
         return False
     return _begins_as_command(words, can) and _names(words[1:], can, alone=words[0] in can.verbs)
 

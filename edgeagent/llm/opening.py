@@ -1,7 +1,8 @@
 """The gate on a reply's first token: asks the model how probable a call is, and below a threshold lets it only talk.
 
 Small models that leave the tags of their template begin JSON also where nobody asked for anything. The probability that
-they give to all tokens that can begin a call tells such replies from calls; docs/figures.md has the measurements.
+they give to all tokens that can begin a call tells such replies from calls; docs/figures.md has the measurements. A
+command for what a tool can do needs less, and after a result it counts how much was asked for, both in English.
 Nothing is asked twice: one softmax for a reply, none for the tokens after its beginning. Runs in the thread that
 generates.
 """
