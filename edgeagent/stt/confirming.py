@@ -97,6 +97,8 @@ _SURE: Final = 0.5
 _MOST_SURE: Final = 0.7
 """The same where a transcript that goes on, or a short one, denies a command to stop. Of 85 that an early look could
 hear in noise at 10 dB, 4 are denied at ``_SURE`` and none so; of 444 short ones, 2 ("halt" heard as "oh") and none."""
+_NAMED: Final = 2
+"""Words that may call a robot: "hey robi"."""
 _MOST: Final = 500
 """Words that are read; nobody says more in a turn."""
 
@@ -122,10 +124,20 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
         if sure:
             long = len(words) > FEW and not _perhaps(transcript, wanted)
             return "denied" if long or is_inflected(words, wanted) else "unclear"
-        return "denied" if nothing_like(transcript, phrase) else "unclear"
+        final = isinstance(transcript, str) or transcript.final
+        other = final and _is_other_form(words, wanted) and not _perhaps(transcript, wanted)
+        return "denied" if other or nothing_like(transcript, phrase) else "unclear"
     if "confirmed" in verdicts:
         return "confirmed"
     return "unclear" if "unclear" in verdicts else "denied"
+
+
+def _is_other_form(words: list[str], wanted: list[str]) -> bool:
+    """True if a long sentence tells of the phrase in another form: "the elevator stopped between two floors".
+
+    One at its beginning may have been the phrase, behind a name, and so may one at its end.
+    """
+    return len(words) > FEW and is_inflected(words[_NAMED:-1], wanted)
 
 
 def _of_few(words: list[str], start: int, end: int) -> Verdict:

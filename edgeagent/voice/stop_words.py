@@ -34,8 +34,11 @@ from edgeagent.voice.turn import Turn
 _WORD: Final = "stop word"
 _DEAF: Final = "the robot hears nothing"
 """Why motion is held."""
+_UNCLEAR: Final = "words that were not understood"
 WAIT_S: Final = 20.0
 """Seconds of silence after "wait" in which speech is held; motion is held until "continue"."""
+PAUSE_S: Final = 2.0
+"""Seconds of silence after few words that were not understood in which motion waits: they may have been to stop it."""
 _NUMBERS: Final = count(1)
 EARS_S: Final = 1.0
 """Ears that fail or are behind for so long hear no stop word in time."""
@@ -78,6 +81,7 @@ class StopWords:
         self._on_trip, self._on_release = on_trip, on_release
         number = next(_NUMBERS)
         self._word, self._deafness, self._person = f"{_WORD} {number}", f"{_DEAF} {number}", f"{WAIT} {number}"
+        self._pause = f"{_UNCLEAR} {number}"
         """Owners of the holds: another conversation on the same latch has others."""
         self._deaf: set[str] = set()
         self._counting = threading.Lock()
@@ -87,12 +91,15 @@ class StopWords:
         self._waits_s: float | None = None
         """From when on speech waits; None: it does not."""
         self._motion_waits = False
+        self._paused_s: float | None = None
+        """When words that were not understood were heard last; None: motion does not wait for them."""
 
     def close(self) -> None:
         """Holds nothing more."""
         self._latch.release(owner=self._word)
         self._latch.release(owner=self._deafness)
         self._latch.release(owner=self._person)
+        self._latch.release(owner=self._pause)
 
     # --- a word -----------------------------------------------------------------------------------------------------
 
@@ -147,8 +154,13 @@ class StopWords:
             self.forget()
 
     def tick(self, now_s: float, turn: Turn | None) -> None:
-        """Time decides where nothing else does."""
-        self._decided(self.watch.due(now_s, moves=self._robot.runs.moves), turn, by_words=False)
+        """Time decides where nothing else does, and ends a pause in which nobody speaks."""
+        if self._paused_s is not None:
+            self._paused_s = now_s if turn is not None and turn.speaking else self._paused_s
+            if now_s - self._paused_s >= PAUSE_S:
+                self.end_pause()
+        outcome = self.watch.due(now_s, moves=self._robot.runs.moves)
+        self._decided(outcome, turn, by_words=self.watch.was_said)
 
     def forget(self) -> None:
         """No word is left to decide."""
@@ -277,9 +289,20 @@ class StopWords:
     def move_on(self) -> bool:
         """Speech and motion go on, where nothing else holds them. Any thread. Returns False if neither waited."""
         waited = self._motion_waits or self.speech_waits
+        self.end_pause()
         self._waits_s, self._motion_waits = None, False
         self._latch.release(owner=self._person)
         return waited
+
+    def pause(self, now_s: float) -> None:
+        """Holds motion for ``PAUSE_S``, or until somebody is understood, because few words were not."""
+        self._paused_s = now_s
+        self._latch.hold(_UNCLEAR, owner=self._pause)
+
+    def end_pause(self) -> None:
+        """Motion goes on that waited for words that were not understood."""
+        self._paused_s = None
+        self._latch.release(owner=self._pause)
 
     def has_waited(self, now_s: float, spoken_s: float) -> bool:
         """True if speech has waited for ``WAIT_S`` of silence.

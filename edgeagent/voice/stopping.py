@@ -23,6 +23,9 @@ ALONE_S: Final = 0.8
 """Seconds after a word in the robot's own voice at which it is certain that nobody has spoken: voice activity takes up
 to half a second over the robot's voice. Of 58 stop words that people said over it and that were spotted, one was not
 noticed as speech, at an echo of +6 dB; so this holds only where nothing moves."""
+GUESS_S: Final = 0.5
+"""Seconds after a word at which a guess that says no more than that is believed: "freeze" was what PocketSphinx made of
+the first words of "where did you grow up"."""
 _APART_S: Final = 0.5
 """The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
 _BEYOND_S: Final = 0.3
@@ -56,6 +59,8 @@ class _Waiting:
     alone: bool
     """The robot speaks, and nobody else was heard."""
     speech_end_s: float | None
+    guessed: bool = False
+    """True if the words of now, a guess, say it."""
     apart: bool = False
     """True if the speech of now is not the one of the word."""
     look_s: float = field(init=False)
@@ -102,6 +107,8 @@ class StopWatch:
         self._said: deque[_SaidMeanwhile] = deque(maxlen=_KEPT)
         self.phrase = ""
         """The one that was spotted, or decided, last."""
+        self.was_said = False
+        """True if a guess says the one that time has decided last."""
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -130,9 +137,11 @@ class StopWatch:
         self._waiting.append(word)
         self._spotted.append((keyword.phrase, keyword.end_s))
         for said in reversed(self._said):
-            outcome = self._meant(word, said)
-            if outcome == "trip" or (outcome == "release" and said.transcript.final):
-                return self._decided(word, outcome)
+            meant = self._meant(word, said)
+            if said is self._said[-1]:
+                word.guessed = meant == "guess"
+            if meant is not None and meant != "guess" and said.transcript.final:
+                return self._decided(word, meant)
         return None
 
     def speech(self, *, ended_s: float | None) -> None:
@@ -155,7 +164,7 @@ class StopWatch:
 
         Args:
             began_s: The speech. A partial transcript is a guess that often lacks the "don't" before the word: it
-                confirms only a word with which the speech begins.
+                confirms only a word with which the speech begins, if it has no others ``GUESS_S`` after it.
             ended_s: Until when it was transcribed; infinite for a partial one.
             sound_s: From when on it was heard; the times of its words count from there.
             now_s: When this is known.
@@ -173,7 +182,8 @@ class StopWatch:
         outcome: Outcome | None = None
         for word in tuple(self._waiting):
             meant = self._meant(word, said)
-            if meant is not None:
+            word.guessed = meant == "guess"
+            if meant is not None and meant != "guess":
                 outcome = self._decided(word, meant)
             if outcome == "trip":
                 break
@@ -212,8 +222,12 @@ class StopWatch:
 
     def _missed(self, transcript: RecognisedText) -> str | None:
         """The stop phrase that was meant, be it one that the spotter does not listen for."""
+        return self._phrase(transcript) or missed(transcript, self._phrases)
+
+    def _phrase(self, transcript: RecognisedText) -> str | None:
+        """The stop phrase that trips and is all of the words; None: there is more, or another one."""
         row = self._stops.read(transcript.text)
-        return row.words if row is not None and row.grade is Grade.TRIP else missed(transcript, self._phrases)
+        return row.words if row is not None and row.grade is Grade.TRIP else None
 
     def begun(self, onset_s: float) -> None:
         """Somebody has begun to speak: it may be that speech which holds the word."""
@@ -239,7 +253,7 @@ class StopWatch:
             if word.alone:
                 outcome = self._decided(word, "release")
                 continue
-            by_s = end_s + AFTER_WORD_S
+            by_s = end_s + (GUESS_S if word.guessed else AFTER_WORD_S)
             if word.speech_end_s is not None:
                 by_s = min(by_s, max(word.speech_end_s, end_s) + AFTER_SPEECH_S)
             if now_s >= by_s:
@@ -252,15 +266,15 @@ class StopWatch:
 
     def _decided(self, word: _Waiting, meant: Outcome) -> Outcome | None:
         """A word is one thing or another: one that was meant is enough, of the others all must be released."""
-        self.phrase = word.keyword.phrase
+        self.phrase, self.was_said = word.keyword.phrase, word.guessed
         if meant == "trip":
             self.forget()
             return "trip"
         self._waiting.remove(word)
         return None if self._waiting else "release"
 
-    def _meant(self, word: _Waiting, said: _SaidMeanwhile) -> Outcome | None:
-        """Judges a word by what is known of some speech; None: nothing, or nothing clear."""
+    def _meant(self, word: _Waiting, said: _SaidMeanwhile) -> Outcome | Literal["guess"] | None:
+        """Judges a word by what is known of some speech; None: nothing, or nothing clear. A "guess" says it, so far."""
         keyword, began_s = word.keyword, said.began_s
         if keyword.end_s > said.ended_s + _BEYOND_S:
             return None
@@ -269,7 +283,8 @@ class StopWatch:
         verdict = confirm(said.transcript, keyword.phrase)
         if verdict == "confirmed":
             first = began_s is None or keyword.start_s <= began_s + _FIRST_S
-            return "trip" if said.transcript.final or first else None
+            whole = first and self._phrase(said.transcript) is not None
+            return "trip" if said.transcript.final else "guess" if whole else None
         inside = said.sound_s is not None and said.sound_s <= keyword.end_s - _SPOKEN_S - _LATE_S
         if inside and excludes(said.transcript, keyword.phrase, self._phrases):
             verdict = "denied"

@@ -13,7 +13,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
-from edgeagent.english.stop_phrases import Grade, Release
+from edgeagent.english.stop_phrases import FEW, Grade, Release
 from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
@@ -378,6 +378,8 @@ class TurnTaking:
             self.fire(TableEvent.FALSE_ALARM)
         else:
             self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
+        if turn.transcript.understood:
+            self.stop_words.end_pause()
         self._closing = None
         if self._answered is None:  # it can't go on: what follows is another turn
             self._ears.hard_end_ms = 0
@@ -513,7 +515,8 @@ class TurnTaking:
     def _heed_doubtful(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
 
-        False: the words are neither, nor may they be.
+        False: the words are neither, nor may they be. Few words may have been anything: motion waits for a moment, in
+        which the robot asks to hear them again.
         """
         if not self._robot.runs.moves:
             return False
@@ -525,6 +528,8 @@ class TurnTaking:
         near = whole and any(self.grade(text, final=turn.final) for text in transcript.near_stops)
         waits = probable or near or any(" " in phrase.strip() for phrase in phrases)
         if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
+            if 0 < len(rest.text.split()) <= FEW:
+                self.stop_words.pause(self._now_s)
             return False
         again = turn.waits
         if not again:

@@ -79,6 +79,22 @@ def test_what_is_around_the_word_in_a_short_doubtful_transcript_denies_nothing(t
     assert confirm(text, "stop") == "denied"
 
 
+def test_another_form_of_the_word_within_a_long_doubtful_sentence_denies_it() -> None:
+    assert confirm(doubtful("the elevator stopped at week 2 floors"), "stop") == "denied"
+    assert (
+        confirm(doubtful("the elevator stopped at week 2 floors", "the elevator stop at two floors"), "stop")
+        == "unclear"
+    )
+    assert confirm(RecognisedText("the elevator stopped at week", final=False), "stop") == "unclear"
+
+
+@pytest.mark.parametrize(
+    "text", ["stopped the motor now please", "hey robi stopped", "go to the kitchen stopped", "she stopped it"]
+)
+def test_another_form_of_the_word_where_a_command_may_stand_denies_nothing(text: str) -> None:
+    assert confirm(doubtful(text), "stop") == "unclear"
+
+
 @pytest.mark.parametrize("text", ["don't stop", "let's not stop", "never stop now"])
 def test_a_short_doubtful_transcript_denies_by_its_negation(text: str) -> None:
     assert confirm(doubtful(text), "stop") == "denied"

@@ -10,7 +10,7 @@ from edgeagent import Agent, skill
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice import State
+from edgeagent.voice import GUESS_S, State
 
 from .scenes import LIMIT_S, LONG, QUIET, latch, latched, late, transcribed
 from .stage import Stage
@@ -30,8 +30,8 @@ def test_a_stop_said_twice_does_not_stop_again_after_a_re_arm(drives: Stage, spo
     drives.pass_s(0.3)
     drives.spot("stop")
     drives.partly("stop")
+    drives.pass_s(GUESS_S + 0.1)
     assert latch(drives) == "tripped"
-    drives.pass_s(0.6)
     drives.spot("stop")
     drives.pass_s(0.1)
     drives.pause("stop stop")
@@ -67,6 +67,7 @@ def test_the_rest_of_a_stop_that_has_counted_does_not_stop_again_after_a_re_arm(
     drives.pass_s(0.3)
     drives.spot("stop")
     drives.partly("stop")
+    drives.pass_s(GUESS_S + 0.1)
     assert drives.dialogue.rearm()
     drives.pause("stop")
     assert latch(drives) == "free"

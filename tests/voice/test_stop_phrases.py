@@ -11,7 +11,7 @@ from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice import PRESETS, WAIT_S, State
+from edgeagent.voice import PAUSE_S, PRESETS, WAIT_S, State
 
 from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
 from .stage import Stage
@@ -197,15 +197,15 @@ def test_a_word_that_holds_is_heeded_though_hardly_sure(driving: Stage, base: Ba
     [
         ("can still be that", ("cancel that", "stand still be that"), ["pause"]),
         ("welcome", ("go on", "hold on"), ["pause"]),
-        ("what can they", ("what a day", "let me", "wait a minute"), []),
-        ("would you", ("wait", "what"), []),
+        ("what can they", ("what a day", "let me", "wait a minute"), ["pause", "resume"]),
+        ("would you", ("wait", "what"), ["pause", "resume"]),
     ],
 )
-def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives(
+def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives_for_good(
     driving: Stage, base: Base, text: str, others: tuple[str, ...], notes: list[str]
 ) -> None:
     driving.say(text, understood=False, confidence=0.1, others=others)
-    driving.pass_s(1.0)
+    driving.pass_s(PAUSE_S + 0.5)
     assert until(lambda: base.notes == notes)
     assert driving.dialogue.robot.runs.acting
 
@@ -222,13 +222,42 @@ def test_a_start_that_is_understood_holds_nothing(driving: Stage, base: Base) ->
     assert base.notes == []
 
 
-@pytest.mark.parametrize(
-    ("text", "confidence"), [("wait", 0.02), ("start the timer", 0.1), ("the weight", 0.9), ("hello", 0.9)]
-)
-def test_what_is_hardly_a_wait_holds_nothing(driving: Stage, base: Base, text: str, confidence: float) -> None:
+FEW_WORDS = [("wait", 0.02), ("start the timer", 0.1), ("the weight", 0.9), ("hello", 0.9)]
+
+
+@pytest.mark.parametrize(("text", "confidence"), FEW_WORDS)
+def test_few_words_that_were_not_understood_hold_what_drives_while_it_asks(
+    driving: Stage, base: Base, text: str, confidence: float
+) -> None:
     driving.say(text, understood=False, confidence=confidence)
+    assert until(lambda: base.notes == ["pause"])
+    driving.pass_until(lambda: driving.state is State.SPEAKING)
+    assert base.notes == ["pause"]
+    driving.pass_s(PAUSE_S)
+    assert until(lambda: base.notes == ["pause", "resume"])
+    assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
+
+
+def test_more_words_that_were_not_understood_and_no_words_hold_nothing(driving: Stage, base: Base) -> None:
+    driving.say("she left the book with her", understood=False, confidence=0.3)
+    driving.say("", understood=False)
     driving.pass_s(1.0)
     assert base.notes == []
+
+
+def test_words_that_are_understood_end_the_pause(driving: Stage, base: Base) -> None:
+    driving.say("yep", understood=False, confidence=0.2)
+    assert until(lambda: base.notes == ["pause"])
+    driving.say("what time is it")
+    assert until(lambda: base.notes == ["pause", "resume"])
+
+
+def test_who_says_it_again_is_obeyed(driving: Stage, base: Base) -> None:
+    driving.say("yep", understood=False, confidence=0.2)
+    assert until(lambda: base.notes == ["pause"])
+    driving.say("no")
+    assert until(lambda: "stop" in base.notes)
+    assert "resume" not in base.notes
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from edgeagent.stt import HeardWord, RecognisedText, SpottedPhrase
-from edgeagent.voice import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, StopWatch
+from edgeagent.voice import AFTER_SPEECH_S, AFTER_WORD_S, ALONE_S, GUESS_S, StopWatch
 
 STOP = SpottedPhrase("stop", start_s=9.7, end_s=10.0, heard_s=10.05, score=0.9)
 
@@ -20,10 +20,23 @@ def _watch() -> StopWatch:
     return watch
 
 
-def test_a_partial_transcript_that_says_it_trips() -> None:
+def test_a_guess_that_goes_on_saying_it_trips() -> None:
     watch = _watch()
-    assert watch.told(_partial("stop")) == "trip"
+    assert watch.told(_partial("stop")) is None
+    assert watch.due(9.99 + GUESS_S) is None
+    assert watch.told(_partial("stop now")) is None
+    assert watch.due(10.01 + GUESS_S) == "trip"
     assert not watch.waiting
+    assert watch.was_said
+
+
+def test_a_guess_that_says_something_else_soon_does_not_trip() -> None:
+    watch = StopWatch(["freeze"])
+    watch.spotted(replace(STOP, phrase="freeze"))
+    watch.told(_partial("freeze"))
+    watch.told(_partial("freeze easy ground"))
+    assert watch.due(10.01 + GUESS_S) is None
+    assert watch.told(RecognisedText("where did you grow up")) == "release"
 
 
 def test_a_transcript_that_denies_it_releases() -> None:
@@ -212,7 +225,8 @@ def test_a_guess_from_before_the_word_confirms_it_at_most() -> None:
     assert watch.spotted(STOP) is None
     watch = StopWatch(["stop"])
     watch.told(_partial("stop"), began_s=9.6, now_s=9.95)
-    assert watch.spotted(STOP) == "trip"
+    assert watch.spotted(STOP) is None
+    assert watch.due(10.01 + GUESS_S) == "trip"
 
 
 def test_of_two_words_each_is_decided() -> None:

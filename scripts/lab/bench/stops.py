@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import cycle, product
+from itertools import cycle, islice, product
 from typing import Any, Final
 
 from bench import stops_beside
@@ -33,6 +33,9 @@ _PARTS: Final = ("stops", "talk", "barge-in", "wake")
 HELD_S: Final = 0.4
 DONE_S: Final = 1.2
 _CHILD: Final = 6.0
+"""Semitones up; told of and not judged."""
+_CHILDREN: Final = 0.1
+"""So many children's trials beside each of the others."""
 _TRIP: Final = ("stop", "halt", "freeze", "stop now", "please stop", "stop stop stop", "robi stop")
 _OTHER: Final = ("wait", "hold on", "cancel that", "no")
 """Phrases of the other grades, which count by their transcript."""
@@ -87,7 +90,7 @@ def people() -> list[str]:
 
 
 def drawn(seed: int, count: int) -> list[Trial]:
-    """Trials with every voice, room and thing that the robot does equally often."""
+    """Trials with every voice, room and thing that the robot does equally often; children's beside them."""
     rng = random.Random(seed)
     crossed = list(product(people(), ROOMS, _DOING))
     made: list[Trial] = []
@@ -98,6 +101,8 @@ def drawn(seed: int, count: int) -> list[Trial]:
             semitones, tempo = rng.choice(_VARIATIONS)
             after_s = rng.uniform(0, 0.5) if "first" in doing else rng.uniform(0.3, 2.5)
             made.append(Trial(len(made), phrase, voice, semitones, tempo, doing, room, after_s))
+    for voice, room in islice(cycle(product(people(), ("quiet", "room"))), round(count * _CHILDREN)):
+        made.append(Trial(len(made), rng.choice(_TRIP + _OTHER), voice, _CHILD, 1.0, _DOING[0], room, 1.0))
     return made
 
 
@@ -175,15 +180,25 @@ def rows(trials: Sequence[Trial], made: dict[int, list[float | None]]) -> list[t
         halves = [[each for each in chosen if each.number % 2 == half] for half in (0, 1)]
         return " + ".join(share(half, column, limit_s) for half in halves)
 
+    children = [each for each in trials if each.semitones == _CHILD]
+    trials = [each for each in trials if each.semitones != _CHILD]
+    first = [each for each in trials if "first" in each.doing]
     for room in ROOMS:
-        here = [each for each in trials if each.room == room]
+        here = [each for each in trials if each.room == room and each not in first]
         trip = [each for each in here if each.trips]
         table.append((f"{room}: held within {HELD_S:g} s (trip grade)", both(trip, 0, HELD_S), "95 %"))
         table.append(
             (f"{room}: done within {DONE_S:g} s, all grades", both(here, 1, DONE_S), _TARGETS.get(room, "99.5 %"))
         )
-    first = [each for each in trials if "first" in each.doing]
+    table.append(
+        (
+            f"in the robot's first words: held within {HELD_S:g} s (trip grade)",
+            both([t for t in first if t.trips], 0, HELD_S),
+            "",
+        )
+    )
     table.append((f"in the robot's first words: done within {DONE_S:g} s", both(first, 1, DONE_S), ""))
+    table.append((f"a child's pitch, quiet and room: done within {DONE_S:g} s", both(children, 1, DONE_S), ""))
     for name, of in (("phrase", lambda t: t.phrase), ("voice", lambda t: t.voice), ("doing", lambda t: t.doing)):
         missed = Counter(of(each) for each in trials if not _done(made[each.number]))
         counted = Counter(of(each) for each in trials)

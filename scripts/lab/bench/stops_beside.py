@@ -16,7 +16,8 @@ from bench.ears_sentences import OTHER, TALK
 from bench.voice_trials import LIMIT_S, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import NATURAL_VOICES, RoomSettings, call
+from edgeagent.robot import LatchState
+from edgeagent.testing import NATURAL_VOICES, Rehearsal, RoomSettings, call
 from edgeagent.voice import State
 
 Row = tuple[str, str, str]
@@ -37,6 +38,8 @@ IN_PASSING: Final = (
     "I told him to freeze the bread",
 )  # fmt: skip
 _VARIATIONS: Final = ((0.0, 1.0), (2.0, 1.0), (-2.0, 1.0), (0.0, 1.1), (0.0, 0.9))
+_BLOCK_S: Final = 0.1
+"""The room tells the time in blocks."""
 _PIECE: Final = 40
 """Sentences of one conversation."""
 _PAUSE_S: Final = (0.4, 3.0)
@@ -46,10 +49,11 @@ _ROOM: Final = RoomSettings(rt60_s=0.3, echo_gain_db=-20, noise_snr_db=25, recor
 
 
 def hour(voices: Sequence[str], once: Once, *, minutes: float, seed: int) -> list[Row]:
-    """Rows of an hour of talk: false trips, holds, and those that were not released in time."""
+    """Rows of an hour of talk: false trips, and how often and how long motion waited."""
     rng = random.Random(seed)
     lines = [*TALK, *OTHER]
-    seconds = trips = holds = late = 0.0
+    seconds = trips = 0.0
+    waits: list[float] = []
     number = 0
     while seconds < minutes * 60:
         said = [(rng.choice(lines), rng.choice(voices), rng.choice(_VARIATIONS)) for _ in range(_PIECE)]
@@ -57,19 +61,45 @@ def hour(voices: Sequence[str], once: Once, *, minutes: float, seed: int) -> lis
             said[_PIECE // 2] = (IN_PASSING[number], rng.choice(voices), (0.0, 1.0))
         pauses = [rng.uniform(*_PAUSE_S) for _ in said]
         made = once(f"hour-{number}", partial(_talk, said, pauses))
-        seconds, trips, holds, late = (old + new for old, new in zip((seconds, trips, holds, late), made, strict=True))
+        seconds, trips, waits = seconds + made[0], trips + made[1], waits + made[2]
+        tell(f"{seconds / 60:.0f} minutes of talk: {trips:g} false trips, {len(waits)} holds, {_late(waits)} too long")
         number += 1
-        tell(f"{seconds / 60:.0f} minutes of talk: {trips:g} false trips, {holds:g} holds, {late:g} of them too long")
     passing = min(number, len(IN_PASSING))
     span = f"in {seconds / 60:.0f} minutes of talk by {', '.join(voices)}, {passing} stop words in passing"
     return [
         (f"false trips {span}", f"{trips:g}", "at most 1"),
-        (f"of {holds:g} holds, not released within {RELEASED_S:g} s", f"{late:g}", "0"),
+        (f"of {len(waits)} holds that were released, after more than {RELEASED_S:g} s", f"{_late(waits)}", "0"),
+        ("the longest of them; share of the time that motion waited", _share(waits, seconds), ""),
     ]
 
 
-def _talk(said: Sequence[tuple[str, str, tuple[float, float]]], pauses: Sequence[float]) -> list[float]:
-    """Seconds, false trips, holds by a stop word, and holds that lasted too long."""
+def _late(waits: Sequence[float]) -> int:
+    return sum(wait_s > RELEASED_S + _BLOCK_S for wait_s in waits)
+
+
+def _share(waits: Sequence[float], seconds: float) -> str:
+    return f"{max(waits, default=0):.1f} s; {sum(waits) / seconds:.1%}"
+
+
+class _Waits:
+    """How long motion waited, each time."""
+
+    def __init__(self, talk: Rehearsal) -> None:
+        self.lasted_s: list[float] = []
+        self._talk, self._since_s = talk, 0.0
+        talk.conversation.latch.subscribe(self._note)
+
+    def _note(self, state: LatchState, reason: str) -> None:
+        if state is LatchState.HELD:
+            self._since_s = self._talk.now_s
+        elif state is LatchState.FREE and self._since_s:
+            self.lasted_s.append(self._talk.now_s - self._since_s)
+        if state is not LatchState.HELD:
+            self._since_s = 0.0
+
+
+def _talk(said: Sequence[tuple[str, str, tuple[float, float]]], pauses: Sequence[float]) -> list[Any]:
+    """Seconds, false trips, and how long each hold lasted that was released."""
 
     def reply(request: LLMRequest) -> Any:
         message = request.messages[-1]
@@ -78,26 +108,27 @@ def _talk(said: Sequence[tuple[str, str, tuple[float, float]]], pauses: Sequence
     with talking(_ROOM, reply, speed=_SLOW) as (talk, log):
         began_s = talk.now_s
         latch = talk.conversation.latch
-        trips = holds = late = 0
+        waits = _Waits(talk)
+        trips = before = 0
         for (text, voice, (semitones, tempo)), pause_s in zip(said, pauses, strict=True):
             if not talk.app.agent.is_moving:
                 talk.conversation.hear(f"go to the {_AWAY}")
                 talk.pass_until(lambda: talk.app.agent.is_moving, LIMIT_S)
                 calm(talk)
-            log.events.clear()
             heard = talk.say(text, voice, semitones=semitones, tempo=tempo)
             talk.pass_s(heard.end_s + RELEASED_S - talk.now_s)
-            spotted = bool(log.of("keyword", confirmed=None))
-            holds += spotted
-            tripped = latch.state == "tripped"
+            tripped = latch.state is LatchState.TRIPPED
             trips += tripped
-            late += spotted and latch.state != "free"
-            if spotted or tripped:
-                tell(f"{latch.state} {RELEASED_S:g} s after {text!r} by {voice}: {log.brief()}")
+            if tripped or latch.state is LatchState.HELD or len(waits.lasted_s) > before:
+                lasted = ", ".join(f"{each:.1f} s" for each in waits.lasted_s[before:])
+                state = f"{latch.state} {latch.reason}".strip()
+                tell(f"{state} after {text!r} by {voice}: waited {lasted or 'till now'}: {log.brief()}")
             if tripped:
                 talk.conversation.rearm()
+            log.events.clear()
+            before = len(waits.lasted_s)
             talk.pass_s(pause_s)
-        return [talk.now_s - began_s, trips, holds, late]
+        return [talk.now_s - began_s, trips, waits.lasted_s]
 
 
 def barge_ins(voices: Sequence[str], once: Once, *, count: int, seed: int) -> list[Row]:
