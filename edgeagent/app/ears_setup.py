@@ -289,7 +289,8 @@ def make_transcriber(
 
     try:
         alone = dataclasses.replace(options, helps=False)
-        return FusedTranscriber(sphinx, *whisper, alone=lambda: SphinxTranscriber(phrases, alone))
+        calls = [" ".join(spoken_words(phrase)) for phrase in wake_words(config)]
+        return FusedTranscriber(sphinx, *whisper, alone=lambda: SphinxTranscriber(phrases, alone), calls=calls)
     except BaseException:  # Ctrl-C too
         sphinx.close()
         raise

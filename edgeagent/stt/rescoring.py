@@ -164,6 +164,13 @@ def with_phrase(text: str, phrase: str) -> list[str]:
     return [" ".join((*words[:begin], phrase, *words[end:])) for begin, end in ends]
 
 
+def with_call(text: str, call: str) -> list[str]:
+    """Returns a text with a call before it, and in place of as many of its first words, or one more or less."""
+    words, count = text.split(), len(call.split())
+    ends = {0, *range(count - 1, count + 2)} & set(range(len(words) + 1))
+    return [" ".join((call, *words[end:])) for end in sorted(ends)]
+
+
 def written_with(text: str, phrase: str) -> list[str]:
     """Lists a few words with a phrase among them, and the phrase by itself, as Whisper would write them."""
     spoken = dict.fromkeys((phrase, *with_phrase(text, phrase), f"{phrase} {text}"))

@@ -165,6 +165,33 @@ def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
     assert hear(ears, spoken("Bring the cup to the kitchen.")).near_stops == (), "it is too long for one"
 
 
+@pytest.fixture(scope="module")
+def called(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FusedTranscriber]:
+    """With a wake word."""
+    options = SphinxOptions(names=[ROOMS], cache=tmp_path_factory.mktemp("called"), helps=True)
+    phrases = [*PHRASES, "follow me", "hey robi", *(f"hey robi {phrase}" for phrase in (*PHRASES, "follow me"))]
+    of_whisper = WhisperOptions(threads=1, beam_size=2)
+    transcriber = FusedTranscriber(
+        SphinxTranscriber(phrases, options),
+        open_model(FOLDER, of_whisper),
+        of_whisper,
+        alone=lambda: SphinxTranscriber(phrases, replace(options, helps=False)),
+        calls=["hey robi"],
+    )
+    yield transcriber
+    transcriber.close()
+
+
+@pytest.mark.parametrize(("apart", "woken"), [(math.inf, True), (-math.inf, False)])
+def test_a_wake_word_that_fits_the_first_words_nearly_as_well_was_said(
+    called: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, woken: bool
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.fused._CALLED", apart)
+    raw = hear(called, spoken("Bring the cup to the kitchen.")).raw
+    assert raw.startswith("hey robi ") is woken
+    assert raw.endswith("to the kitchen")
+
+
 def test_an_early_look_that_the_end_overtakes_is_dropped(
     ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
