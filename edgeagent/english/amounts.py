@@ -46,9 +46,9 @@ _PARTS: Final = {
 _FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""
 _TIMES: Final = _LISTS.table("times")
-_INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 0.45359237, 1 / 3})
+_INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 0.45359237})
 _ROUNDED: Final = 0.03
-"""Share by which a converted foot, inch or pound may be rounded."""
+"""Share by which a converted foot, inch or pound, or a third, may be rounded."""
 _EXACT: Final = 0.001
 _CENTS: Final = 10
 """Two digits behind a unit are of the next smaller one: "1 meter 80", "1 minute 30"."""
@@ -121,9 +121,10 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
 
 
 def counted(words: Collection[str]) -> set[int]:
-    """Numbers of things that words tell otherwise than as an amount: "the third pallet", "pallet one"."""
+    """Numbers of things that words tell otherwise than as an amount: "the third pallet", "pallet one", "on 12/25"."""
     ranks = {number_words.rank(word) for word in words}
-    return {rank for rank in ranks if rank is not None} | ({1} if "one" in words else set())
+    sides = {side for word in words if not number_words.is_share(word) for side in number_words.sides(word)}
+    return sides | {rank for rank in ranks if rank is not None} | ({1} if "one" in words else set())
 
 
 def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
@@ -153,6 +154,8 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
             # "three minutes, no, make that eight"
             if not one.dimension:
                 yield _in_unit_of(one, other)
+        if not one.dimension and _ends_in_part(words[: one.end]):  # "dim to 3/4"
+            yield replace(one, dimension="percent", value=100 * one.value)
         for count in counts:
             if one.dimension != "times":
                 yield replace(one, value=one.value * count)
@@ -202,27 +205,61 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
     if read is None:
         return None
     number, end, needs_unit = read
+    if not needs_unit or words[end - 1] == "one":
+        number, end = _with_part(words, number, end)
+    is_part = _ends_in_part(words[start:end])
     unit_at = end
-    part = 1.0
     while unit_at < len(words) and words[unit_at] in _LISTS.between:
         unit_at += 1
-    if unit_at < len(words) and words[unit_at] in _PARTS and not needs_unit:
-        # "three quarters of a meter", "two half turns"
-        part, unit_at = _PARTS[words[unit_at]], unit_at + 1
-        while unit_at < len(words) and words[unit_at] in _LISTS.between:
-            unit_at += 1
     unit = _UNITS.get(words[unit_at]) if unit_at < len(words) else None
-    if number > 1 and part == 1 and words[unit_at : unit_at + 1] in _VERBS_TOO:  # "on the count of three turn around"
+    if number > 1 and not is_part and words[unit_at : unit_at + 1] in _VERBS_TOO:  # "on the count of three turn around"
         unit = None
+    if unit is None and is_part and not needs_unit and words[end : end + 1] == ["of"]:  # "2/3 of the way"
+        return Amount(100 * number, "percent", number, start, end, negative, _tolerance(number))
+    if unit is None and is_part and not number_words.ratio(words[end - 1]) and not words[end - 1].endswith("s"):
+        number, end, _ = read  # "shelf 2 third box"
     if unit is None:
-        return None if needs_unit else Amount(number, "", number, start, end, negative)
+        return None if needs_unit else Amount(number, "", number, start, end, negative, _tolerance(number))
     dimension, factor = unit
     end = unit_at + 1
-    value = number * part * factor
+    value = number * factor
     if words[end : end + 2] == ["and", "a"] and end + 2 < len(words) and words[end + 2] in _PARTS:
         value, end = value + _PARTS[words[end + 2]] * factor, end + 3
-    tolerance = _ROUNDED if factor in _INEXACT or part in _INEXACT else _EXACT
-    return Amount(value, dimension, number * part, start, end, negative, tolerance)
+    elif words[end : end + 1] == ["and"] and (share := _share(words, end + 1)):  # "an hour and 1/2"
+        value, end = value + share * factor, end + 2
+    tolerance = _ROUNDED if factor in _INEXACT else _tolerance(number)
+    return Amount(value, dimension, number, start, end, negative, tolerance)
+
+
+def _share(words: Sequence[str], at: int) -> float | None:
+    """The value of a fraction at a place: 0.5 of 1/2; None where none is."""
+    return number_words.ratio(words[at]) if at < len(words) and number_words.is_share(words[at]) else None
+
+
+def _tolerance(number: float) -> float:
+    """Returns a larger share for a number that no four decimals tell, such as a third."""
+    return _EXACT if math.isclose(number, round(number, 4), rel_tol=1e-9) else _ROUNDED
+
+
+def _with_part(words: Sequence[str], number: float, end: int) -> tuple[float, int]:
+    """Reads the part behind a number: three quarters, 2 2/3, 2 and two thirds.
+
+    Returns:
+        The number with the part, and where both end; as given where no part follows.
+    """
+    if part := number_words.part(words[end] if end < len(words) else ""):
+        return number * part, end + 1
+    at = end + (words[end : end + 1] == ["and"])
+    part, after, _ = _number(words, at) or (1.0, at, False)
+    if at > end and part >= 1 and after > at:
+        part, after = _with_part(words, part, after)
+    is_more = 0 < part < 1 and (at > end or number_words.ratio(words[at]))
+    return (number + part, after) if is_more and number.is_integer() else (number, end)
+
+
+def _ends_in_part(words: Sequence[str]) -> bool:
+    """True if words end in a fraction: 2/3, two thirds."""
+    return bool(words) and (number_words.ratio(words[-1]) or number_words.part(words[-1])) is not None
 
 
 def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
@@ -234,6 +271,8 @@ def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
         return float(word), at + 1, False
     if word in _LISTS.one and words[at + 1 : at + 2] == ["and"] and _number(words, at + 2) is not None:
         return 1.0, at, True
+    if (written := number_words.ratio(word)) is not None:
+        return written, at + 1, not number_words.is_share(word)
     if word in _PARTS:
         return _PARTS[word], at + 1, True
     if word in _TIMES:
@@ -242,6 +281,8 @@ def _number(words: Sequence[str], at: int) -> tuple[float, int, bool] | None:
         after = at + 1
         if after < len(words) and word in ("a", "an") and words[after] in (*_FEW, *_PARTS):
             return _number(words, after)
+        if word in ("a", "an") and words[after + 1 : after + 2] == ["of"] and (part := number_words.part(words[after])):
+            return part, after + 1, True
         return float(_FEW[word]), after, True
     if word != "point" and (read := number_words.number(words[at:])) is not None:
         return float(read.digits), at + read.taken, False
@@ -259,9 +300,12 @@ def said_times(words: Iterable[str], amounts: Iterable[Amount] = ()) -> float:
     """By how much "twice as far", "half of that", "three times that" change what was said before; 1 without such
     words."""
     words = list(words)
-    for word in words:
+    for at, word in enumerate(words):
         if word in _TIMES or word in _PARTS:
-            return _TIMES.get(word, 0) or _PARTS[word]
+            over = number_words.number(words[max(0, at - 1) : at]) if word in _PARTS else None  # "two thirds of that"
+            return float(over.digits if over else 1) * (_TIMES.get(word, 0) or _PARTS[word])
+        if share := _share(words, at):
+            return share
     for one in amounts:
         after = [word for word in words[one.end :] if word not in _LISTS.clauses]
         if one.dimension == "times" and one.value and (not after or after[0] in _LISTS.referring):

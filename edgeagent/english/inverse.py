@@ -35,6 +35,7 @@ from edgeagent.english.number_words import (
     clock,
     half_of_day,
     is_number_word,
+    ratio,
     single_digit,
 )
 from edgeagent.english.word_data import lists
@@ -44,7 +45,7 @@ _MINUS: Final = "\N{MINUS SIGN}"
 """As people paste it."""
 _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of"}
 _TOKEN: Final = re.compile(r"(?P<lead>[^\w½¼¾°%]*+)(?P<core>.*?)(?P<trail>[^\w½¼¾°%]*)", re.DOTALL)
-_FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
+_FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:/][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
 _GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _PASSES: Final = 6
 _LAST: Final = re.compile(r"[\s.,:;!…—–-]+$")  # noqa: RUF001 - dashes look alike
@@ -121,7 +122,7 @@ def _split(core: str) -> list[tuple[str, bool]]:
     if (
         len(parts) > 1
         and all(_counts(part) for part in parts)
-        and any(is_number_word(part.lower()) or part.lower() == "hundred" for part in parts)
+        and any(is_number_word(part.lower()) or part.lower() == "hundred" or ratio(part) for part in parts)
     ):
         return [
             (word, glued or place < len(parts) - 1) for place, part in enumerate(parts) for word, glued in _split(part)
@@ -138,6 +139,7 @@ def _counts(part: str) -> bool:
     word = part.lower()
     return (
         is_number_word(word)
+        or ratio(word) is not None
         or word in NUMBER_WORDS
         or word in UNITS
         or number_words.ordinal([word]) is not None

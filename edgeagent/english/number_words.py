@@ -30,6 +30,10 @@ _PARTS: Final = {"a half": "5", "a quarter": "25"} | dict.fromkeys(
 FRACTION_SIGNS: Final = {"½": "5", "¼": "25", "¾": "75", "1/2": "5", "1/4": "25", "3/4": "75"}
 """Digits that a fraction adds after the point."""
 _FIGURES: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_WRITTEN: Final = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
+_SHARES: Final = {"half": 2, "halve": 2, "quarter": 4, "hundredth": 100, "thousandth": 1000}
+_DENOMINATORS: Final = frozenset((*range(2, 11), 16, 20, 32, 64, 100))
+"""Those of fractions that need no unit behind them: 12/25 is a day."""
 HALVES: Final = {"am": "am", "pm": "pm", "a.m": "am", "p.m": "pm"}
 CLOCK: Final = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})")
 _YEARS: Final = range(13, 21)
@@ -59,6 +63,31 @@ class Read(NamedTuple):
 def figures(word: str) -> bool:
     """True if a word is a plain number in digits: 5, 2.5."""
     return _FIGURES.fullmatch(word) is not None
+
+
+def ratio(word: str) -> float | None:
+    """The value of a written fraction: 0.75 of 3/4; None of any other word, and of 2/0."""
+    found = _WRITTEN.fullmatch(word)
+    return int(found[1]) / int(found[2]) if found and int(found[2]) else None
+
+
+def is_share(word: str) -> bool:
+    """True if a word is a fraction of one thing, whatever follows: 3/4, but not 24/7 or 12/25."""
+    found = _WRITTEN.fullmatch(word)
+    return found is not None and 0 < int(found[1]) < int(found[2]) and int(found[2]) in _DENOMINATORS
+
+
+def sides(word: str) -> tuple[int, ...]:
+    """The numbers on both sides of a slash: 12 and 25 of 12/25; none of any other word."""
+    found = _WRITTEN.fullmatch(word)
+    return (int(found[1]), int(found[2])) if found else ()
+
+
+def part(word: str) -> float | None:
+    """The part that a word names: half, thirds, sixteenths, 16th; None of any other word. A second is a unit."""
+    one = word.removesuffix("s")
+    under = _SHARES.get(one) or rank(one) or 0
+    return 1 / under if under > 2 or one in _SHARES else None
 
 
 def is_number_word(word: str) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Final
+from unicodedata import normalize
 
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
@@ -24,7 +25,12 @@ _PIECE: Final = re.compile(rf".{{1,{LONGEST - 1}}}(?:\s|\Z)|.{{1,{LONGEST}}}", r
 _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 """Marks that recognisers write for what is no speech: [music], (coughs), <sil>."""
 _PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
-_WORD: Final = re.compile(r"[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*")
+_SIGNS: Final = str.maketrans({sign: f" {normalize('NFKC', sign)}" for sign in "⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅑⅒"})
+"""Fractions of one letter as two numbers; the halves and quarters are left to ``inverse``."""
+_FRACTION: Final = re.compile(r"([0-9]+)\s*[/⁄∕]\s*([0-9]+)(?:(?:rd|th|nd)s?\b)?")  # noqa: RUF001 - slashes look alike
+_WORD: Final = re.compile(
+    r"(?<![0-9/])[0-9]+/[0-9]+(?![0-9/])|[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*"
+)
 _TOKENS: Final = lists("tokens")
 _ENDINGS: Final = _TOKENS.table("endings")
 _ONE_WORD: Final = _TOKENS.table("one_word")
@@ -37,7 +43,7 @@ _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001
 def words_of(text: str) -> list[str]:
     """Lower-case words without punctuation; numbers in digits, contractions of pronouns apart.
 
-    "OK, what's two metres?" is okay what is 2 meters.
+    "OK, what's two metres?" is okay what is 2 meters. A written fraction is one word: 2/3.
     """
     return list(_words(text[:LONGEST]))
 
@@ -45,6 +51,7 @@ def words_of(text: str) -> list[str]:
 @lru_cache(maxsize=_KEPT)
 def _words(text: str) -> tuple[str, ...]:
     plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text)))
+    plain = _FRACTION.sub(r"\1/\2", plain.translate(_SIGNS))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()

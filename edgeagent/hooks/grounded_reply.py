@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
-from edgeagent.english.number_words import CLOCK, UNITS, figures
+from edgeagent.english.number_words import CLOCK, UNITS, sides
 from edgeagent.english.sentence_rules import CLASS
 from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
 from edgeagent.english.word_data import is_number, lists
@@ -58,6 +58,8 @@ class KnownNumbers:
         for words in chain.from_iterable(map(_words, texts)):
             found = amounts_of(words)
             self._amounts += [*found, *derived(found, words)]
+            # "3/5 loads done": three of five
+            self._amounts += [Amount(side, "", side, 0, 0) for word in words for side in sides(word)]
             self._clocks |= _clocks(words)
 
     def has_all_of(self, sentence: str, *, count: int) -> bool:
@@ -88,7 +90,7 @@ def _words(text: str) -> Iterator[list[str]]:
 
 
 def _told(words: Sequence[str]) -> list[Amount]:
-    return [one for one in amounts_of(words) if any(map(figures, words[one.start : one.end]))]
+    return [one for one in amounts_of(words) if any(map(is_number, words[one.start : one.end]))]
 
 
 def _rounds_to(known: float, told: float) -> bool:

@@ -608,7 +608,7 @@ def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
 
 def _figures(text: str) -> set[str]:
     """The numbers in a name: a code is only right with its own."""
-    return {word for word in words_of(text) if word.isdigit()}
+    return {word for word in words_of(text) if not word.isalpha()}
 
 
 def _is_said(value: float, said: _Said) -> bool:

@@ -49,6 +49,8 @@ def said(reply: str, *results: str | ToolResult, task: str = "tell me", before: 
         ("The battery is low, at 12 percent.", "battery low (12 percent)"),
         ("The front door is open.", "door (front) open"),
         ("It is 12, 4 and 9.", "[12, 4, 9]"),
+        ("I did 3 of 5 loads.", "3/5 loads done"),
+        ("I drove 2/3 of a meter.", "drove forward 0.667 m"),
         (
             "The belt runs.",
             "the belt runs at 3 m/s, and doors one to nine of hall 2 are open until ten, says the guard",
@@ -86,6 +88,7 @@ def test_numbers_of_the_persons_are_told() -> None:
             "It is 14:05. Battery at 80 percent.",
         ),
         ("It is 20 meters.", ['{"distance": 3}'], "Distance: 3."),
+        ("I drove 2/3 of a meter.", ["drove forward 3 m"], "Drove forward 3 m."),
     ],
 )
 def test_a_sentence_with_another_number_is_made_of_the_results(reply: str, results: list[str], told: str) -> None:

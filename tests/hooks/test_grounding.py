@@ -146,12 +146,43 @@ class Robot:
         ("drvie 2 meteres", call("drive", distance_m=2)),
         ("set a timer for 20 seconds, no, minutes", call("set_timer", duration_s=1200)),
         ("drive thirty meters, sorry, I mean centimeters", call("drive", distance_m=0.3)),
+        ("drive 2/3 of a meter", call("drive", distance_m=0.667)),
+        ("drive 1 1/2 meters", call("drive", distance_m=1.5)),
+        ("open the vent 3/4", call("open_vent", percent=75)),
+        ("choose level 3 on 12/25", call("set_level", level=3)),
     ],
 )
 def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
     robot = Robot([wanted], "Done.")
     assert robot.hear(text).reply == "Done."
     assert len(robot.done) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "question"),
+    [
+        ("drive 2/3 of a meter", 3, "Drive 0.67 meters? Say yes."),
+        ("drive 1/2 a meter", 2, "Drive 0.5 meters? Say yes."),
+        ("drive 3/4 of the way", 3, "How far?"),
+        ("drive two thirds of a meter", 2, "Drive 0.67 meters? Say yes."),
+        ("drive as it is 24/7", 7, "How far?"),
+        ("drive on 12/25", 12, "How far?"),
+    ],
+)
+def test_a_number_of_a_fraction_or_of_a_date_is_no_distance(text: str, value: float, question: str) -> None:
+    robot = Robot([call("drive", distance_m=value)], "Done.")
+    assert robot.hear(text).reply == question
+    assert not robot.done
+
+
+def test_a_part_of_what_was_done_before_has_its_number() -> None:
+    robot = Robot(
+        [call("drive", distance_m=6)], "Done.", [call("drive", distance_m=-2)], [call("drive", distance_m=-4)], "Done."
+    )
+    robot.hear("drive 6 meters")
+    assert robot.hear("now two thirds of that back").reply == "How far?"
+    assert robot.hear("now 2/3 of that back").reply == "Done."
+    assert robot.done == [("drive", 6), ("drive", -4)]
 
 
 @pytest.mark.parametrize(
