@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any, Final, Protocol, runtime_checkable
 
-from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block, read_code
+from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block
+from edgeagent.llm.parsers.code_lines import read_code
 from edgeagent.llm.parsers.json_calls import ARGS, CALL_ID, MISTRAL_CALLS, MISTRAL_RESULTS, PYTHON_TAG, guess_name
 from edgeagent.llm.protocol import End, Error, Hidden, LLMEvent, LLMRequest, TextDelta, TextEnd, ToolCallEnd, ToolSpec
 from edgeagent.llm.stream_gate import ComingText

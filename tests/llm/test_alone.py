@@ -579,6 +579,17 @@ def test_a_call_in_code_is_neither_told_nor_called(language: str, fence: str) ->
         "  stop()",
         "stop()\n",
         "drive(2)\nstop()",
+        "print(drive(2))",
+        "await drive(2)",
+        "robot.drive(2)",
+        "print(await self.robot.drive(2))",
+        "result = drive(2)",
+        "`drive(2)`",
+        "asyncio.run(robot.drive(2));",
+        "```python\ndrive(2)\n```",
+        "```\ndrive(2)\n```",
+        "```drive(2)```",
+        "~~~py\nimport robot\n\n# go\nrobot.drive(2)  # two metres (forward)\nprint(stop())",
     ],
 )
 def test_a_line_of_code_that_calls_a_tool_is_neither_told_nor_called(text: str, size: int) -> None:
@@ -592,6 +603,10 @@ def test_a_line_of_code_that_calls_a_tool_is_neither_told_nor_called(text: str, 
     [
         *("drive", "stop (now)", "drives(2)", "fly(2)", "st", "drive(2) is how it is written"),
         *("drive(2) drives me two metres (forward).", "Sure!\ndrive(2)", "drive(2\nstop)", f"drive({'x' * 310})"),
+        *("print(2)", "print(drives(2))", "robot.fly(2)", "robot.drive is a method", "await the end (soon)", "`drive`"),
+        *("result = 4", "return to base (now)", "print(drive(2)) is how it is written", 'print("drive(2)")'),
+        *("```python\nfly(2)\n```", "```python\nimport robot\n```", "```python\nx = 2\ndrive(x)\n```"),
+        f"```python\n{'# more ' * 50}\ndrive(2)\n```",
     ],
 )
 def test_what_is_more_or_less_than_a_line_of_code_is_told(text: str, size: int) -> None:

@@ -22,7 +22,7 @@ from edgeagent.llm.parsers.json_calls import MISTRAL, MISTRAL_RESULTS, PYTHON_TA
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads
 from edgeagent.llm.parsers.xml import XML
-from edgeagent.messages import ToolCall, new_id
+from edgeagent.messages import ToolCall
 
 _TAGGED: Final[tuple[CallFormat, ...]] = (HERMES, XML, PYTHONIC, MISTRAL, GEMMA4, FUNCTION_GEMMA, GRANITE)
 _TOOLS: Final = "<tools>"
@@ -170,39 +170,6 @@ def _tagged(text: str, *, final: bool) -> Block | Open | None:
         elif not final and any(opener.startswith(text) for opener in known.openers):
             undecided = True
     return "open" if undecided else None
-
-
-def read_code(text: str, tools: Tools, *, final: bool) -> Block | Open | None:
-    """Reads a line, at the beginning of a reply, that calls an offered tool as a program does: ``close(minutes=15)``.
-    It is no form of a call, and no speech either.
-
-    Args:
-        text: What came so far, from the first sign that is no blank.
-        tools: The tools that are offered.
-        final: Nothing follows.
-    """
-    name, bracket, _ = text.partition("(")
-    if not bracket:
-        return "open" if not final and any(known.startswith(name) for known in tools) else None
-    line, ends, _ = text.partition("\n")
-    closed = _closes(line, len(name))
-    if name not in tools or (closed is not None and line[closed:].strip(" \t\r.;`")):
-        return None
-    if (closed or len(line)) > NEAR or (closed is None and ends):
-        return None
-    if not (ends or final):
-        return "open"
-    return Block(len(line), "code", (Written(ToolCall(new_id("call"), name, {}, raw=line), "it is code, and no JSON"),))
-
-
-def _closes(text: str, at: int) -> int | None:
-    """Returns the place behind the bracket that closes the one at a place; None if nothing does."""
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] == "(") - (text[place] == ")")
-        if not depth:
-            return place + 1
-    return None
 
 
 def _bare_list(text: str, tools: Tools, quote: str | None, *, final: bool) -> Block | Open | None:
