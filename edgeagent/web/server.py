@@ -111,11 +111,15 @@ class Connection(H11Protocol):
             self.connections.discard(oldest)
 
     def data_received(self, data: bytes) -> None:
-        """Takes what comes; garbage behind an answer that has begun ends the connection."""
+        """Takes what comes; garbage behind an answer that has begun ends the connection, and with it the answer."""
         try:
             super().data_received(data)
         except h11.LocalProtocolError:  # uvicorn wants to answer once more
             self.transport.abort()
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.transport.is_closing() and cycle is not None:  # ``connection_lost`` comes a turn of the loop later
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     @property
     def _waits(self) -> bool:

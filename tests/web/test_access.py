@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from edgeagent.errors import ConfigError
@@ -264,6 +265,58 @@ def test_garbage_behind_a_body_that_was_refused_ends_the_connection(
             while client.recv(65536):
                 pass
     assert free.client.get("/do").text
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "begun", "garbage"),
+    [
+        ("Connection: close", True, b"\x00\xff no HTTP\r\n\r\n"),
+        ("Transfer-Encoding: chunked", False, b"ZZ\r\n"),
+    ],
+    ids=["in an answer", "before an answer"],
+)
+def test_garbage_while_an_answer_is_made_ends_the_connection_and_tells_no_error(
+    header: str, begun: bool, garbage: bytes, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Event()
+    goes_on: list[asyncio.Event] = []
+
+    async def pieces() -> AsyncIterator[bytes]:
+        if begun:
+            yield b"first"
+        await goes_on[0].wait()
+        yield b"second"
+
+    async def answer(request: Request) -> Response:
+        goes_on.append(asyncio.Event())
+        asked.set()
+        return StreamingResponse(pieces()) if begun else Response(b"".join([piece async for piece in pieces()]))
+
+    connection: Any = configured(answer, connections=1).http
+    takes = connection.data_received
+
+    def at_once(self: Any, data: bytes) -> None:
+        """Has the answer go on in the same turn of the loop in which the garbage comes."""
+        for event in goes_on:
+            event.set()
+        takes(self, data)
+
+    monkeypatch.setattr(connection, "data_received", at_once)
+    served = Served(Starlette(routes=[Route("/", answer)]))
+    try:
+        with socket.create_connection(("127.0.0.1", served.port), LIMIT_S) as client:
+            client.sendall(f"GET / HTTP/1.1\r\nHost: localhost\r\n{header}\r\n\r\n".encode())
+            assert asked.wait(LIMIT_S)
+            told = b""
+            while begun and not told.endswith(b"first\r\n"):
+                told += client.recv(65536)
+            client.sendall(garbage)
+            with suppress(ConnectionResetError):
+                while client.recv(65536):
+                    pass
+    finally:
+        served.close()
     assert caplog.text == ""
 
 
