@@ -254,31 +254,44 @@ def _asks_for_more(request: LLMRequest) -> bool:
 
 
 def _abilities(tools: Iterable[ToolSpec]) -> Abilities:
-    described = tuple((tool.name, tool.description, json.dumps(tool.parameters, default=str)) for tool in tools)
-    return _read_abilities(described)
+    return _read_abilities(tuple((tool.name, tool.description or "", _written(tool.parameters)) for tool in tools))
+
+
+def _written(schema: Any) -> str:
+    """A schema as JSON; an empty one for what JSON cannot tell: one that holds itself, or is nested too deep."""
+    try:
+        return json.dumps(schema, default=str)
+    except (RecursionError, TypeError, ValueError):
+        return "{}"
 
 
 @lru_cache(maxsize=8)
 def _read_abilities(described: tuple[tuple[str, str, str], ...]) -> Abilities:
-    told = [text for _, _, schema in described for text in _named(json.loads(schema))]
+    told = [text for _, _, schema in described for text in _named(schema)]
     return Abilities.of([(name, description) for name, description, _ in described], told)
 
 
-def _named(schema: Any) -> Iterator[str]:
+def _named(written: str) -> Iterator[str]:
     """The names of a schema's properties, their descriptions, and the values that they may have."""
-    if isinstance(schema, list):
-        yield from (text for item in schema for text in _named(item))
-    elif isinstance(schema, dict):
-        for key, value in schema.items():
+    try:
+        left = [json.loads(written)]
+    except RecursionError:
+        return
+    while left:  # no recursion: a schema may be nested deeper than functions may
+        schema = left.pop()
+        if isinstance(schema, list):
+            left += schema
+            continue
+        for key, value in schema.items() if isinstance(schema, dict) else ():
             if key == "description" and isinstance(value, str):
                 yield value
             elif key in ("enum", "const"):
                 yield from map(str, value if isinstance(value, list) else [value])
             elif key in ("properties", "$defs") and isinstance(value, dict):
                 yield from value
-                yield from _named(list(value.values()))
+                left += value.values()
             else:
-                yield from _named(value)
+                left.append(value)
 
 
 def tagged_threshold(gate: CallGate, request: LLMRequest) -> float:

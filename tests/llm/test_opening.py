@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -318,6 +319,32 @@ def test_a_command_for_what_a_tool_can_do_has_a_lower_threshold(text: str) -> No
 def test_no_other_sentence_has_it(text: str, origin: Origin) -> None:
     request = LLMRequest(messages=[Message.user(text, origin=origin)], tools=PRINTER)
     assert call_threshold(CallGate(first=0.9, asked=0.5, reading=0.8, later=1), request) == 0.9
+
+
+def _odd(kind: str) -> dict[str, Any]:
+    """A schema that no tool of ours has, and an app's or a server's may."""
+    inner: dict[str, Any] = {"type": "object"}
+    whole: dict[str, Any] = {"type": "object", "properties": {"inner": inner}}
+    match kind:
+        case "deep" | "deepest":
+            for _ in range(900 if kind == "deep" else 50_000):
+                whole = {"type": "object", "properties": {"inner": whole}}
+        case "holds itself":
+            inner["properties"] = {"again": whole}
+        case "refers to itself":
+            whole["$defs"] = {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}
+        case "no names":
+            whole["properties"] = {("x", "y"): inner}
+    return whole
+
+
+@pytest.mark.parametrize("kind", ["deep", "deepest", "holds itself", "refers to itself", "no names"])
+def test_a_schema_that_can_not_be_read_tells_nothing_of_a_tool_and_raises_nothing(kind: str) -> None:
+    gate = CallGate(first=0.9, asked=0.5, reading=0.8, later=1)
+    odd: Any = SimpleNamespace(name="level_bed", description="", parameters=_odd(kind))
+    request = LLMRequest(messages=[Message.user("level the bed")], tools=[odd, print_model])
+    assert call_threshold(gate, request) == 0.5
+    assert call_threshold(gate, replace(request, messages=[Message.user("print the vase")])) == 0.5
 
 
 @pytest.mark.parametrize(
