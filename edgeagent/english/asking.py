@@ -55,6 +55,9 @@ _LOOK: Final = frozenset({"look", "listen", "wait"})
 """ "Look, just open the vents"."""
 _CONDITIONS: Final = frozenset({"if", "unless"})
 _MERE_TALK: Final = RULE.phrases("mere_talk")
+_GOES: Final = RULE.phrases("goes")
+_PLACE: Final = 2
+"""Words of the name of a place, without the article: "the living room"."""
 _NO_COMMAND: Final = [[verb] for verb in RULE.no_commands]
 _NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
 _WAYS: Final = CLASS.directions | CLASS.units_of_time_and_way | RULE.units_in_plural
@@ -147,7 +150,7 @@ def commands(text: str, can: Abilities) -> bool:
 
 def requests_in(text: str, can: Abilities) -> int:
     """Counts the parts of a text that ask for something: "go to the hall and then turn" has two, "it is dark, turn the
-    light on, please" one. A condition counts, because it has to be looked at.
+    light on, please" one. A condition counts, because it has to be looked at, and each place to go to does.
 
     Args:
         text: Of people. A number, a name or a courtesy between the parts counts for nothing.
@@ -158,7 +161,28 @@ def requests_in(text: str, can: Abilities) -> int:
     counted = [part[0] in _CONDITIONS or _begins_as_command(part, can) for part in named]
     first = named[0] if named else []
     noun = bool(named) and not counted[0] and not is_number(first[0]) and not CLASS.determiners & {first[0]}
-    return sum(counted) + (noun and _names(first, can) and may_ask(" ".join(first), Phrases()))
+    return (
+        sum(counted)
+        + _further_places(named, counted)
+        + (noun and _names(first, can) and may_ask(" ".join(first), Phrases()))
+    )
+
+
+def _further_places(parts: Sequence[Sequence[str]], asks: Sequence[bool]) -> int:
+    """Counts the parts that name one place more: two in "go to the hall, the kitchen and the office"."""
+    found, goes = 0, False
+    for part, asked in zip(parts, asks, strict=True):
+        goes = bool(begins_with(without_asking(list(part)), _GOES)) if asked else goes and _is_place(part)
+        found += goes and not asked
+    return found
+
+
+def _is_place(words: Sequence[str]) -> bool:
+    """True if words may be the name of a place with its article: "the living room", "to my office"."""
+    words = words[1:] if words[:1] == ["to"] else words
+    name = words[1:]
+    known = CLASS.function_words | CLASS.verbs | CLASS.particles | CLASS.directions
+    return bool(CLASS.determiners.intersection(words[:1])) and 0 < len(name) <= _PLACE and known.isdisjoint(name)
 
 
 def _begins_as_command(words: Sequence[str], can: Abilities) -> bool:

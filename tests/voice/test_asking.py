@@ -230,6 +230,29 @@ def test_any_words_can_be_judged(words: list[str]) -> None:
     assert 0 <= requests_in(text, HALL) <= len(words)
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("go to the hall, the kitchen and the office", 3),
+        ("Go to the hall, then to the kitchen.", 2),
+        ("please drive back to the living room and my office", 2),
+        ("visit the hall and the kitchen, then turn around", 3),
+        ("go to the hall, take the cup and the plate", 2),
+        ("go to the hall, the light is on", 1),
+        ("go to the hall and back", 1),
+        ("go to the hall, the big one", 1),
+        ("go to the hall, the sooner the better", 1),
+        ("go to the hall or the kitchen", 1),
+        ("go to the hall, please, Martin", 1),
+        ("bring the cup and the plate to the kitchen", 1),
+        ("turn on the light in the hall and the kitchen", 1),
+        ("check the hall and the kitchen", 1),
+    ],
+)
+def test_each_place_to_go_to_is_a_request(text: str, count: int) -> None:
+    assert requests_in(text, HALL) == count
+
+
 # --- the guard ----------------------------------------------------------------------------------------------------
 
 
