@@ -250,7 +250,8 @@ def _with_part(words: Sequence[str], number: float, end: int) -> tuple[float, in
     if part := number_words.part(words[end] if end < len(words) else ""):
         return number * part, end + 1
     at = end + (words[end : end + 1] == ["and"])
-    part, after, _ = _number(words, at) or (1.0, at, False)
+    read = None if words[at : at + 1] and words[at] in _PARTS else _number(words, at)  # "turn 90 and half a meter on"
+    part, after, _ = read or (1.0, at, False)
     if at > end and part >= 1 and after > at:
         part, after = _with_part(words, part, after)
     is_more = 0 < part < 1 and (at > end or number_words.ratio(words[at]))

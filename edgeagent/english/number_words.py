@@ -191,7 +191,9 @@ def _fraction(words: Sequence[str]) -> Read | None:
     """Reads a fraction after a whole number, which adds to it: and a half, ½."""
     if words[:1] == ["and"] and (decimals := _PARTS.get(" ".join(words[1:3]))):
         return Read(3, decimals)
-    return Read(1, FRACTION_SIGNS[words[0]]) if words and words[0] in FRACTION_SIGNS else None
+    at = 1 if words[:1] == ["and"] else 0
+    sign = words[at] if at < len(words) else ""
+    return Read(at + 1, FRACTION_SIGNS[sign]) if sign in FRACTION_SIGNS else None
 
 
 def after_point(words: Sequence[str]) -> Read | None:

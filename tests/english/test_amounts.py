@@ -52,6 +52,7 @@ from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orie
         ("drive 1 1/2 m", [(1.5, "length")]),
         ("drive one and 1/2 meters", [(1.5, "length")]),
         ("drive 2 2/3 meters", [(2.6667, "length")]),
+        ("turn 90 and half a meter forward", [(90, ""), (0.5, "length")]),
         ("drive 1⅔ m", [(1.6667, "length")]),
         ("drive two and two thirds meters", [(2.6667, "length")]),
         ("drive seven sixteenths of a meter", [(0.4375, "length")]),
