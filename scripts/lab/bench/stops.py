@@ -265,7 +265,7 @@ def _beside(arguments: argparse.Namespace) -> None:
     elif arguments.part == "barge-in":
         _print(stops_beside.barge_ins(voices, once, count=count, seed=arguments.seed))
     else:
-        _print(stops_beside.wakes(voices, once, count=count, seed=arguments.seed))
+        _print(stops_beside.wakes(voices, once, count=count, minutes=minutes, seed=arguments.seed))
     kept.remove()
 
 

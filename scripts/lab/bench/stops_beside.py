@@ -173,30 +173,47 @@ def _interrupted(said: Sequence[tuple[str, str, tuple[float, float], float]], ga
     return found
 
 
-def wakes(voices: Sequence[str], once: Once, *, count: int, seed: int) -> list[Row]:
-    """The row of a wake word in the room, with the request behind it."""
+def wakes(voices: Sequence[str], once: Once, *, count: int, minutes: float, seed: int) -> list[Row]:
+    """Rows of a wake word with the request behind it, in the room, and of an hour of talk without one."""
     rng = random.Random(seed)
-    drawn = [(rng.choice(voices), rng.choice(_VARIATIONS), rng.choice(COMMANDS)) for _ in range(count)]
+    drawn = [
+        (rng.choice(voices), rng.choice(_VARIATIONS), f"{WAKE_WORD}, {rng.choice(COMMANDS)}") for _ in range(count)
+    ]
     found = [
         each
         for start in range(0, count, 10)
-        for each in once(f"wake-{start}", partial(_woken, drawn[start : start + 10]))
+        for each in once(f"wake-{start}", partial(_woken, drawn[start : start + 10]))[1]
     ]
-    return [(f"{WAKE_WORD!r} and a request, heard in the room", f"{sum(found)} of {len(found)}", "95 %")]
+    for (voice, how, text), woken in zip(drawn, found, strict=True):
+        if not woken:
+            tell(f"not woken by {text!r}: {voice} {how}")
+    seconds = false = 0.0
+    lines, number = [*TALK, *OTHER], 0
+    while seconds < minutes * 60:
+        said = [(rng.choice(voices), rng.choice(_VARIATIONS), rng.choice(lines)) for _ in range(_PIECE)]
+        lasted_s, woken = once(f"asleep-{number}", partial(_woken, said))
+        seconds, false, number = seconds + lasted_s, false + sum(woken), number + 1
+        tell(f"{seconds / 60:.0f} minutes of talk: woken {false:g} times")
+    return [
+        (f"{WAKE_WORD!r} and a request, heard in the room", f"{sum(found)} of {len(found)}", "95 %"),
+        (f"woken in {seconds / 60:.0f} minutes of talk", f"{false:g}", "at most 1"),
+    ]
 
 
-def _woken(said: Sequence[tuple[str, tuple[float, float], str]]) -> list[bool]:
+def _woken(said: Sequence[tuple[str, tuple[float, float], str]]) -> tuple[float, list[bool]]:
+    """Seconds, and which of the sentences woke a robot that slept when they began."""
     found: list[bool] = []
     with talking(_ROOM, lambda request: "Okay.", ears={"wake_words": WAKE_WORD}) as (talk, log):
-        for voice, (semitones, tempo), request in said:
+        began_s = talk.now_s
+        for voice, (semitones, tempo), text in said:
+            talk.pass_until(lambda: talk.state is State.ASLEEP, 4 * LIMIT_S)
             log.events.clear()
-            talk.say(f"{WAKE_WORD}, {request}", voice, semitones=semitones, tempo=tempo)
-            woken = talk.pass_until(lambda: bool(log.of("keyword", phrase=WAKE_WORD)), LIMIT_S / 8)
-            found.append(woken or talk.state is State.THINKING)
-            if not woken:
-                tell(f"not woken by {voice} {semitones:+g} semitones x{tempo:g}: {log.brief()}")
-            calm(talk)
-    return found
+            talk.say(text, voice, semitones=semitones, tempo=tempo)
+            woken = talk.pass_until(lambda: talk.state is not State.ASLEEP, LIMIT_S / 8)
+            found.append(woken)
+            if woken and WAKE_WORD not in text:
+                tell(f"woken by {text!r}, {voice}: {log.brief()}")
+        return talk.now_s - began_s, found
 
 
 def natural() -> list[str]:
