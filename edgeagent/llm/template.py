@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
+from types import CodeType
 from typing import Any, Final, NoReturn
 
 import jinja2
@@ -59,15 +61,11 @@ class ChatTemplate:
         self.source = source
         self._whose = whose
         self._started = datetime.now().astimezone()
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols]
-        )
-        environment.filters["tojson"] = _tojson
-        environment.globals["raise_exception"] = _refuse
+        environment = _environment()
         environment.globals["strftime_now"] = self._strftime
         try:
-            self._compiled = environment.from_string(source)
-            self._variables = jinja2.meta.find_undeclared_variables(environment.parse(source))
+            code, self._variables = _compiled(source)
+            self._compiled = environment.template_class.from_code(environment, code, environment.make_globals(None))
         except jinja2.TemplateError as error:
             where = f" (line {error.lineno})" if isinstance(error, jinja2.TemplateSyntaxError) else ""
             raise ModelError(
@@ -136,6 +134,29 @@ class ChatTemplate:
     def _strftime(self, form: str) -> str:
         """The date a template asks for: when the model was made, so that the prompt's beginning stays the same."""
         return self._started.strftime(form)
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, jinja2.ext.loopcontrols]
+    )
+    environment.filters["tojson"] = _tojson
+    environment.globals["raise_exception"] = _refuse
+    return environment
+
+
+@lru_cache(maxsize=8)
+def _compiled(source: str) -> tuple[CodeType, frozenset[str]]:
+    """Compiles a template once for all models that have the same one. Returns its code and its free variables.
+
+    Raises:
+        jinja2.TemplateError: It does not compile.
+        RecursionError: It is nested too deep.
+    """
+    environment = _environment()
+    tree = environment.parse(source)
+    free = frozenset(jinja2.meta.find_undeclared_variables(tree))
+    return environment.compile(tree), free
 
 
 class _Failure(Exception):
