@@ -22,6 +22,8 @@ settings.load_profile("unhurried")
 # processes that tests start keep what they have compiled elsewhere.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     os.environ["PYTHONPYCACHEPREFIX"] = str(Path(platformdirs.user_cache_dir("edgeagent-tests")) / "compiled")
+    # To rewrite the assertions of all tests takes this process longer than everything else before the first one.
+    sys.pycache_prefix, sys.dont_write_bytecode = os.environ["PYTHONPYCACHEPREFIX"], False
 
 
 # What somebody has pulled is for the tests that ask for it: the others hear and say the same on every machine. A worker
@@ -29,6 +31,24 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
 _PULLED = Path(os.environ.setdefault("PYTEST_PULLED_MODELS", str(user_models_dir())))
 _NONE_PULLED = tempfile.TemporaryDirectory(prefix="edgeagent-models-")
 os.environ[FOLDER_VARIABLE] = _NONE_PULLED.name
+
+
+_BY_THE_CLOCK = "mark.real_time"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out files without a test that goes by the clock where no other test is asked for."""
+    if config.option.markexpr != "real_time" or collection_path.suffix != ".py":
+        return None
+    return True if _BY_THE_CLOCK not in collection_path.read_text(encoding="utf-8") else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuses a test that ``pytest_ignore_collect`` would overlook: its file must name the mark."""
+    for path in {item.path for item in items if item.get_closest_marker("real_time")}:
+        if _BY_THE_CLOCK not in path.read_text(encoding="utf-8"):
+            raise pytest.UsageError(f"{path} has a test that goes by the clock, but does not say {_BY_THE_CLOCK}")
 
 
 @pytest.fixture(scope="module")
