@@ -65,7 +65,7 @@ class Heard:
 
         def take(block, adc_s):
             clean.append(self.canceller.near(block, adc_s if times is None else times("near", adc_s)))
-            self.counts.append(sum(map(len, clean)))
+            self.counts.append((self.counts[-1] if self.counts else 0) + len(clean[-1]))
             self.track.append((self.canceller.aligned, self.canceller.delay_s, self.canceller.far_active))
             self.seeking.append(self.canceller.seeking)
 
