@@ -94,11 +94,11 @@ def known_words(only: Container[str] | None = None) -> Mapping[str, tuple[str, .
     known: dict[str, tuple[str, ...]] = {}
     with general_model().dictionary.open(encoding="utf-8") as lines:
         for line in lines:
-            word, _, phones = line.strip().partition(" ")
-            word = VARIANT.sub("", word)
-            if only is not None and word not in only:
-                continue
-            known[word] = (*known.get(word, ()), phones)
+            word, _, phones = line.partition(" ")
+            if word[-1] == ")":  # asked first, because the expression takes longer than all the rest
+                word = VARIANT.sub("", word)
+            if only is None or word in only:
+                known[word] = (*known.get(word, ()), phones.rstrip())
     return known
 
 
