@@ -19,7 +19,6 @@ from typing import Any, Final, NoReturn
 
 import jinja2
 import jinja2.ext
-import jinja2.meta
 import jinja2.nodes
 import jinja2.parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -64,8 +63,9 @@ class ChatTemplate:
         environment = _environment()
         environment.globals["strftime_now"] = self._strftime
         try:
-            code, self._variables = _compiled(source)
-            self._compiled = environment.template_class.from_code(environment, code, environment.make_globals(None))
+            self._compiled = environment.template_class.from_code(
+                environment, _compiled(source), environment.make_globals(None)
+            )
         except jinja2.TemplateError as error:
             where = f" (line {error.lineno})" if isinstance(error, jinja2.TemplateSyntaxError) else ""
             raise ModelError(
@@ -95,13 +95,14 @@ class ChatTemplate:
         Raises:
             ModelError: The template refuses these messages, or fails.
         """
-        switches = {
+        given: dict[str, Any] = {
+            "tools": tools or self._no_tools,
+            "bos_token": bos,
+            "eos_token": eos,
             "enable_thinking": thinking is not None,
             "thinking": thinking is not None,
             "reasoning_effort": thinking or "low",
         }
-        given: dict[str, Any] = {name: value for name, value in switches.items() if name in self._variables}
-        given |= {"tools": tools or self._no_tools, "bos_token": bos, "eos_token": eos}
         try:
             return self._run(messages(False), given)
         except _Failure as as_dicts:
@@ -145,18 +146,15 @@ def _environment() -> ImmutableSandboxedEnvironment:
     return environment
 
 
-@lru_cache(maxsize=8)
-def _compiled(source: str) -> tuple[CodeType, frozenset[str]]:
-    """Compiles a template once for all models that have the same one. Returns its code and its free variables.
+@lru_cache(maxsize=32)
+def _compiled(source: str) -> CodeType:
+    """Compiles a template once for all models that have the same one.
 
     Raises:
         jinja2.TemplateError: It does not compile.
         RecursionError: It is nested too deep.
     """
-    environment = _environment()
-    tree = environment.parse(source)
-    free = frozenset(jinja2.meta.find_undeclared_variables(tree))
-    return environment.compile(tree), free
+    return _environment().compile(source)
 
 
 class _Failure(Exception):
