@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from edgeagent import Agent, tool
 from edgeagent.llm import End, Error, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, drain, thinking_apart
@@ -35,15 +33,17 @@ def test_the_reply_is_what_was_said(written: str, thought: str, said: str) -> No
     assert (result.reply, result.messages[-1].text, result.messages[-1].thinking) == (said, said, thought)
 
 
+@pytest.mark.parametrize("told", [False, True], ids=["untold", "told"])
 @pytest.mark.parametrize(("written", "thought", "said"), REPLIES)
-@given(cuts=st.sets(st.integers(0, 60)), told=st.booleans())
 def test_however_it_is_split_and_whether_or_not_its_end_is_told(
-    written: str, thought: str, said: str, cuts: set[int], told: bool
+    written: str, thought: str, said: str, told: bool
 ) -> None:
-    edges = [0, *sorted(cut for cut in cuts if cut < len(written)), len(written)]
-    events = [TextDelta(written[start:end]) for start, end in pairwise(edges) if start < end]
-    made = drain(thinking_apart([*events, *([TextEnd(written)] if told else []), End("stop")]))
-    assert (made.text, made.thinking) == (said, thought)
+    places = range(1, len(written))
+    even = [places[step - 1 :: step] for step in (1, 2, 3, 5)]
+    for cuts in [(), *combinations(places, 1), *combinations(places, 2), *even]:
+        pieces = [TextDelta(written[start:end]) for start, end in pairwise([0, *cuts, len(written)])]
+        made = drain(thinking_apart([*pieces, *([TextEnd(written)] if told else []), End("stop")]))
+        assert (made.text, made.thinking) == (said, thought), cuts
 
 
 def test_what_streams_is_never_reasoning_once_its_opening_marker_was_seen() -> None:
