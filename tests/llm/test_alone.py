@@ -381,7 +381,11 @@ def test_prose_is_told_as_it_is(text: str, cuts: list[int]) -> None:
     assert read(text, *cuts).shown == text
 
 
-@given(st.text(max_size=200), CUTS)
+MARKED = re.compile(r"<\S|\[/?[A-Z]|```tool")
+"""Marks of templates begin so; Hypothesis takes them from the package's own sources, and a mark alone is not told."""
+
+
+@given(st.text(max_size=200).filter(lambda text: not MARKED.search(text)), CUTS)
 def test_whatever_has_no_call_is_told_whole(text: str, cuts: list[int]) -> None:
     assert read(text, *cuts).shown == text
 
