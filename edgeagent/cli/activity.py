@@ -1,24 +1,27 @@
-"""Activity of an agent as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end; and its
-replies.
+"""Activity of an agent as short lines: ``→ drive 2.0`` when a tool starts, ``← drove forward 2 m`` at its end; its
+replies, and its questions to a person.
 
-Turns events into lines and texts; knows nothing of screens.
+Turns events into lines and texts, and questions into texts that are read; knows nothing of screens.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from edgeagent import events
 from edgeagent.agent.loop import NO_REPLY
 from edgeagent.cli import streams
-from edgeagent.cli.streams import Tone
-from edgeagent.cli.text import one_line, printable, shortened
+from edgeagent.cli.streams import YES_OR_NO, Tone, is_yes, one_line, printable, shortened
 from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.robot.latch import LatchState
+from edgeagent.views import Answer, Unanswered
 from edgeagent.voice.stopped_answer import WAIT
+
+_QUESTION_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,37 @@ class Replies:
             case events.AgentEnd(reason="budget") if not self._spoke:
                 return NO_REPLY
         return ""
+
+
+class Approvals:
+    """Asks by a function that shows a text and waits for a line.
+
+    Args:
+        read: Returns the line, or None if nobody can answer.
+        always: Allow everything without asking.
+    """
+
+    def __init__(self, read: Callable[[str], str | None], *, always: bool = False) -> None:
+        self._read = read
+        self._always = always
+
+    def confirm(self, name: str, arguments: dict[str, Any]) -> bool:
+        """Asks whether a destructive tool may run; anything but a clear yes is a no."""
+        if self._always:
+            return True
+        told = shortened(call_text(ToolCall("", name, arguments)), _QUESTION_CHARS)
+        return is_yes(self._read(f"allow {told}? {YES_OR_NO} "))
+
+    def question(self, questions: list[str], answer: Answer) -> None:
+        """Asks one after the other; the answers are one text. Where nobody is there to answer, that is told at once."""
+        given = []
+        for question in questions:
+            line = self._read(f"{shortened(printable(question), _QUESTION_CHARS)} ")
+            if line is None:
+                answer.put(Unanswered("nobody is there to answer"))
+                return
+            given.append(line)
+        answer.put("\n".join(given))
 
 
 def latch_line(state: LatchState, reason: str) -> Line | None:

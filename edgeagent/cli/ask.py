@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from edgeagent.cli import exits, options, sessions, streams, text
+from edgeagent.cli import exits, options, sessions, streams
 from edgeagent.errors import ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:
@@ -83,16 +83,16 @@ class _Asking:
 
     def one(self, sent: str) -> int:
         """Asks one thing. Returns the exit code."""
-        said = text.utterance(sent)
+        said = streams.utterance(sent)
         if not said:
             raise ConfigError('the text is empty; say something, such as: edgeagent ask "where are you"')
         with self._ready() as app:
             sessions.remember(app)
-            record = recorded(app.session, text.whole(sent), said)
+            record = recorded(app.session, streams.whole(sent), said)
             if self._as_json:
                 streams.answer_json(record.fields())
             elif record.reason != "error" and (record.reply or record.reason != "aborted"):
-                streams.answer(text.printable(record.reply))
+                streams.answer(streams.printable(record.reply))
         if record.error is not None:
             streams.complain(record.error)
             return exits.MODEL if record.failure is None else exits.code_of(record.failure)
@@ -105,8 +105,8 @@ class _Asking:
     def many(self) -> int:
         """Asks every line of stdin, each of a robot that knows nothing of the others. Returns the exit code."""
         with self._ready() as app:
-            for number, sent in enumerate(text.lines(sys.stdin.buffer)):
-                said = text.utterance(sent)
+            for number, sent in enumerate(streams.lines(sys.stdin.buffer)):
+                said = streams.utterance(sent)
                 if said and number:
                     app.renew()
                 record = recorded(app.session, sent, said) if said else SentRecord(text=sent, agent=app.agent.name)
@@ -115,18 +115,17 @@ class _Asking:
                     continue
                 if record.error is not None:
                     streams.complain(f"line {number + 1}: {record.error}")
-                streams.answer(text.one_line(record.reply) if record.error is None else "")
+                streams.answer(streams.one_line(record.reply) if record.error is None else "")
         return exits.OK
 
     @contextmanager
     def _ready(self) -> Iterator[App]:
         """The app with its model loaded, and whoever looks on."""
         from edgeagent.app import build
-        from edgeagent.cli.activity import Activity
-        from edgeagent.cli.approvals import Approvals, typed
+        from edgeagent.cli.activity import Activity, Approvals
 
         with build(self._config) as app, exits.ending():
-            app.person = Approvals(typed, always=self._always)
+            app.person = Approvals(streams.typed, always=self._always)
             for note in app.notes:
                 streams.warn(note)
             app.load()

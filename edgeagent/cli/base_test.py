@@ -188,9 +188,8 @@ def _asked(question: str) -> str:
     Raises:
         NoAnswer: It is closed.
     """
-    from edgeagent.cli.approvals import typed
 
-    line = typed(f"{question} ")
+    line = streams.typed(f"{question} ")
     if line is None:
         raise NoAnswer("nobody answers any more; the base stands")
     return line.strip().casefold()
@@ -414,9 +413,8 @@ class BaseTrial:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def _is_yes(self, question: str) -> bool:
-        from edgeagent.cli.approvals import is_yes
 
-        return self._ask is not None and is_yes(self._ask(question))
+        return self._ask is not None and streams.is_yes(self._ask(question))
 
     def _answer(self, question: str, letters: str = "fbn") -> str:
         """One of the letters, asked for until it is given."""

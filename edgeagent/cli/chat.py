@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from edgeagent.cli import exits, options, sessions, streams, text, web_door
+from edgeagent.cli import exits, options, sessions, streams, web_door
 
 if TYPE_CHECKING:
     from edgeagent.app import App
@@ -116,12 +116,12 @@ def _greeting(app: App, *, colour: bool, person: bool) -> list[str]:
     name = streams.toned(app.agent.name, "name", colour=colour)
     rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
     known = [message for message in app.session.messages() if message.role == "user" and message.origin == "user"]
-    resumed = f"resumed after: {text.shortened(known[-1].text, 60)}" if known else ""
+    resumed = f"resumed after: {streams.shortened(known[-1].text, 60)}" if known else ""
     return [
         f"{name} {rest}",
         *([streams.toned(hint, "dim", colour=colour)] if person and (hint := what_to_say(app)) else []),
         *([streams.toned(resumed, "dim", colour=colour)] if resumed else []),
-        *([text.printable(app.say_at_start)] if app.say_at_start else []),
+        *([streams.printable(app.say_at_start)] if app.say_at_start else []),
     ]
 
 
@@ -129,5 +129,5 @@ def what_to_say(app: App) -> str:
     """Two examples of what to say, as a line; empty where the app has no phrases."""
     from edgeagent.app.agent_phrases import examples
 
-    quoted = [f'"{text.shortened(phrase, _EXAMPLE_CHARS)}"' for phrase in examples(app.agent)]
+    quoted = [f'"{streams.shortened(phrase, _EXAMPLE_CHARS)}"' for phrase in examples(app.agent)]
     return f"say for example {' or '.join(quoted)}" if quoted else ""

@@ -20,13 +20,11 @@ from prompt_toolkit.utils import get_cwidth
 
 from edgeagent import events
 from edgeagent.app import App
-from edgeagent.cli.activity import Activity, Line, Replies, call_text
-from edgeagent.cli.approvals import YES_OR_NO, Approvals, is_yes
+from edgeagent.cli.activity import Activity, Approvals, Line, Replies, call_text
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import Again, Slash
-from edgeagent.cli.streams import toned
-from edgeagent.cli.text import printable, shortened, utterance
+from edgeagent.cli.streams import YES_OR_NO, is_yes, printable, shortened, toned, utterance
 from edgeagent.cli.web_door import ASKS, map_of, obeyed
 from edgeagent.errors import BusyError, EdgeAgentError
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.text import one_line
+from edgeagent.cli.streams import one_line
 from edgeagent.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from edgeagent.check import Expected, Outcome, Report
 from edgeagent.check.doubts import LARGE_SHARE, Doubt
 from edgeagent.check.junit import calls_text, difference
 from edgeagent.cli import streams
-from edgeagent.cli.streams import Tone, toned
-from edgeagent.cli.text import columns, one_line, printable
+from edgeagent.cli.streams import Tone, columns, one_line, printable, toned
 from edgeagent.cli.why import explained_reading
 from edgeagent.messages import Reading
 

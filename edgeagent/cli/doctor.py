@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.streams import Tone, toned
-from edgeagent.cli.text import printable
+from edgeagent.cli.streams import Tone, printable, toned
 from edgeagent.extras import install, lacking
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from edgeagent.cli import exits, streams, text
+from edgeagent.cli import exits, streams
 from edgeagent.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _table(found: Sequence[Tuned]) -> None:
             for one in found
         ),
     ]
-    for line in text.columns(rows):
+    for line in streams.columns(rows):
         streams.answer(line)
 
 

@@ -231,7 +231,6 @@ def remove(
 ) -> None:
     """Remove models from this machine."""
     with exits.guarded():
-        from edgeagent.cli.approvals import allowed
         from edgeagent.cli.models_files import named
         from edgeagent.models import store
 
@@ -239,7 +238,7 @@ def remove(
         for entry in wanted:
             _check_removable(entry)
         what = f"{', '.join(entry.name for entry in wanted)} ({_mb(sum(map(_bytes, wanted)))})"
-        if yes or allowed(f"remove {what}? [y/N] "):
+        if yes or streams.allowed(f"remove {what}? [y/N] "):
             for entry in wanted:
                 with store.lock(entry, _tell_waiting):
                     _check_removable(entry)  # the question may have waited for hours

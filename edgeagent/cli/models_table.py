@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from edgeagent.cli import streams
 from edgeagent.cli.models_files import chosen
-from edgeagent.cli.streams import toned
-from edgeagent.cli.text import shortened
+from edgeagent.cli.streams import shortened, toned
 from edgeagent.doctor.machine_section import (
     WINDOW,
     Machine,

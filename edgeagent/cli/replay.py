@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.streams import Tone, toned
-from edgeagent.cli.text import one_line, printable, shortened
+from edgeagent.cli.streams import Tone, one_line, printable, shortened, toned
 from edgeagent.errors import ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:

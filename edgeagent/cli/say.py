@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from edgeagent.cli import exits, options, streams, text
+from edgeagent.cli import exits, options, streams
 from edgeagent.errors import AudioError, ConfigError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _say(config: Config, said: str | None, *, verbose: bool) -> None:
 
     if said is not None and not said.strip():
         raise ConfigError('the text is empty; say something, such as: edgeagent say "hello"')
-    pieces = _something(_stdin()) if said is None else iter([text.whole(said)])
+    pieces = _something(_stdin()) if said is None else iter([streams.whole(said)])
     output = config.audio.get("output")
     check_format(output)
     voice = make_speaker(**config.speech)

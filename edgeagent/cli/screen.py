@@ -39,8 +39,7 @@ from edgeagent.app import App
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line
 from edgeagent.cli.slash import HELP, Slash, is_slash
-from edgeagent.cli.streams import toned
-from edgeagent.cli.text import printable, utterance
+from edgeagent.cli.streams import printable, toned, utterance
 from edgeagent.errors import EdgeAgentError
 
 if TYPE_CHECKING:

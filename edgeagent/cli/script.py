@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
-from edgeagent.cli import streams, text
-from edgeagent.cli.activity import Activity, Line, Replies
-from edgeagent.cli.approvals import Approvals, is_yes
+from edgeagent.cli import streams
+from edgeagent.cli.activity import Activity, Approvals, Line, Replies
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.slash import Again, Slash, is_slash
+from edgeagent.cli.streams import is_yes
 from edgeagent.cli.web_door import map_of
 from edgeagent.errors import BusyError, EdgeAgentError
 
@@ -47,7 +47,7 @@ class LineScript:
         self._activity = Activity()
         self._replies = Replies()
         self._events: SimpleQueue[events.Event | _Asked] = SimpleQueue()
-        self._lines = text.lines(sys.stdin.buffer)
+        self._lines = streams.lines(sys.stdin.buffer)
         app.person = Approvals(self._ask, always=always)
         colour = streams.coloured(streams.stdout())
         width = partial(streams.width, streams.stdout())
@@ -74,7 +74,7 @@ class LineScript:
         """Until the end of stdin, or /quit."""
         self._prompt()
         for line in self._lines:
-            said = text.utterance(line)
+            said = streams.utterance(line)
             if is_slash(said):
                 if not self._obey(said):
                     return
@@ -142,10 +142,10 @@ class LineScript:
 
     def _next_line(self, question: str) -> str | None:
         """The next line of the script, which answers a question; None at its end."""
-        streams.prompt(text.printable(question))
+        streams.prompt(streams.printable(question))
         line = next(self._lines, None)
-        streams.tell("" if line is None else text.printable(line))
-        return None if line is None else text.utterance(line)
+        streams.tell("" if line is None else streams.printable(line))
+        return None if line is None else streams.utterance(line)
 
     def _show(self, event: events.Event | _Asked) -> None:
         if isinstance(event, _Asked):
@@ -154,7 +154,7 @@ class LineScript:
         for line in self._activity.lines(event):
             line.tell()
         if reply := self._replies.take(event):
-            streams.answer(text.printable(reply))
+            streams.answer(streams.printable(reply))
 
     def _prompt(self) -> None:
         """For a person at a terminal that cannot do more."""

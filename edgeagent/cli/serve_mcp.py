@@ -75,7 +75,7 @@ def _serve(config: Config, *, http: int | None, token_file: Path | None, always:
         ConfigError, ModelError: It cannot begin.
     """
     from edgeagent.app import build
-    from edgeagent.cli.approvals import Approvals
+    from edgeagent.cli.activity import Approvals
     from edgeagent.mcp_agent import AgentDoor, Loudspeaker, Serving, protocol_server
 
     begin = _over_stdin if http is None else _over_http(http, token_file)

@@ -92,11 +92,10 @@ def remove(
 ) -> None:
     """Remove a named session for good."""
     with exits.guarded():
-        from edgeagent.cli.approvals import allowed
         from edgeagent.journal.shelf import Shelf
 
         shelf = Shelf()
-        if yes or not os.path.lexists(shelf.path(name)) or allowed(f"remove the session {name}? [y/N] "):
+        if yes or not os.path.lexists(shelf.path(name)) or streams.allowed(f"remove the session {name}? [y/N] "):
             try:
                 freed = shelf.remove(name)
             except BusyError as error:
@@ -108,7 +107,6 @@ def remove(
 
 
 def _show(*, as_json: bool) -> None:
-    from edgeagent.cli.text import columns, printable, shortened
     from edgeagent.journal.shelf import Shelf
 
     found = Shelf().sessions()
@@ -126,8 +124,10 @@ def _show(*, as_json: bool) -> None:
     for one in found:
         when = datetime.fromtimestamp(one.changed_t, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
         told = f"({one.fault})" if one.fault else one.first
-        rows.append((printable(one.name), when, str(one.turns), _size(one.bytes), shortened(told, _FIRST_CHARS)))
-    for line in columns(rows):
+        rows.append(
+            (streams.printable(one.name), when, str(one.turns), _size(one.bytes), streams.shortened(told, _FIRST_CHARS))
+        )
+    for line in streams.columns(rows):
         streams.answer(line)
 
 

@@ -13,8 +13,7 @@ from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.cli.activity import call_text
-from edgeagent.cli.streams import toned
-from edgeagent.cli.text import printable, shortened
+from edgeagent.cli.streams import printable, shortened, toned
 from edgeagent.cli.why import LastRequest, explained
 from edgeagent.english.answers import Control, Controlled
 from edgeagent.errors import BusyError

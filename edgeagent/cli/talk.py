@@ -16,8 +16,8 @@ import typer
 
 from edgeagent.cli import exits, options, sessions, streams, web_door
 from edgeagent.cli.chat import chatting, has_screen
+from edgeagent.cli.streams import printable
 from edgeagent.cli.systemd import Notifier
-from edgeagent.cli.text import printable
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stop import JOIN_S
 

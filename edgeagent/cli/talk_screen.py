@@ -18,14 +18,12 @@ from edgeagent.app import App
 from edgeagent.app.conversation import Conversation
 from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Line, latch_line
-from edgeagent.cli.approvals import YES
 from edgeagent.cli.chat import what_to_say
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import TalkSlash
-from edgeagent.cli.streams import toned
+from edgeagent.cli.streams import YES, one_line, printable, shortened, toned
 from edgeagent.cli.talk_view import Item, TalkLines
-from edgeagent.cli.text import one_line, printable, shortened
 from edgeagent.robot.latch import LatchState
 from edgeagent.voice.turn_states import State
 

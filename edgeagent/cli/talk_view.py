@@ -12,7 +12,7 @@ from edgeagent import events
 from edgeagent.app.eventlog import event_fields
 from edgeagent.cli import streams
 from edgeagent.cli.activity import Activity, Line
-from edgeagent.cli.text import one_line, printable
+from edgeagent.cli.streams import one_line, printable
 from edgeagent.pii import PII
 from edgeagent.voice.turn_states import State
 

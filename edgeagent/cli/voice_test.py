@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.text import one_line
+from edgeagent.cli.streams import one_line
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:
@@ -277,7 +277,6 @@ def _delete(person: str | None, *, yes: bool) -> None:
         EdgeAgentError: Something can't be deleted; all else was.
     """
     from edgeagent.check.voice_kept import delete_kept, kept_folder, kept_tests
-    from edgeagent.cli.approvals import allowed
 
     tests = kept_tests(person)
     if not tests:
@@ -285,7 +284,7 @@ def _delete(person: str | None, *, yes: bool) -> None:
         return
     whose = f" of {person}" if person else ""
     what = f"{sum(test.count for test in tests)} recordings{whose} of {len(tests)} test{'s' * (len(tests) > 1)}"
-    if not yes and not allowed(f"delete {what} in {kept_folder()}? [y/N] "):
+    if not yes and not streams.allowed(f"delete {what} in {kept_folder()}? [y/N] "):
         streams.answer("nothing was deleted")
         return
     deleted, left = delete_kept(tests)

@@ -14,8 +14,7 @@ from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, VoiceRe
 from edgeagent.check.voice_sound import RoomSound
 from edgeagent.cli import streams
 from edgeagent.cli.listen_view import meter
-from edgeagent.cli.streams import toned
-from edgeagent.cli.text import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line
+from edgeagent.cli.streams import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, toned
 from edgeagent.config import Config
 from edgeagent.stt.hearing import Level
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
-from edgeagent.cli.text import columns
+from edgeagent.cli.streams import columns
 
 EPILOG: Final = """\
 [bold]Examples[/]

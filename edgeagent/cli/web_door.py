@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.cli import streams
-from edgeagent.cli.text import utterance
+from edgeagent.cli.streams import utterance
 from edgeagent.errors import ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:

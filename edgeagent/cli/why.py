@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from edgeagent import events
 from edgeagent.cli.activity import Line, call_text
-from edgeagent.cli.text import one_line, printable
+from edgeagent.cli.streams import one_line, printable
 from edgeagent.messages import Message, Reading
 
 UNTOLD: Final = "this model does not tell its prompt and its raw reply"
