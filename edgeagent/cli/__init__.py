@@ -29,7 +29,6 @@ from edgeagent.cli import (
     talk,
     train,
     voice_test,
-    voices,
 )
 from edgeagent.front import front
 
@@ -108,8 +107,8 @@ commands.command("check", epilog=check.CHECK_EPILOG)(check.check)
 commands.command("test", epilog=check.TEST_EPILOG)(check.assert_cases)
 commands.command("train", epilog=train.EPILOG)(train.train)
 commands.command("doctor", epilog=doctor.EPILOG)(doctor.doctor)
-commands.command("say", epilog=say.EPILOG)(say.say)
-commands.command("voices", epilog=voices.EPILOG)(voices.voices)
+commands.command("say", epilog=say.SAY_EPILOG)(say.say)
+commands.command("voices", epilog=say.VOICES_EPILOG)(say.voices)
 commands.command("talk", epilog=talk.EPILOG)(talk.talk)
 commands.command("listen", epilog=listen.EPILOG)(listen.listen)
 commands.command("voice-test", epilog=voice_test.EPILOG)(voice_test.voice_test)
