@@ -155,7 +155,7 @@ def _top(
 __getattr__ = front(
     __name__,
     {
-        "activity": "Line latch_line",
+        "activity": "JsonView Line TalkLines latch_line",
         "chat_screen": "Flow",
         "chat_stops": "ChatStops STOPPED",
         "init": "SKELETON",
@@ -165,7 +165,6 @@ __getattr__ = front(
         "streams": "is_yes printable utterance",
         "systemd": "MARK Notifier Unit quoted",
         "talk_screen": "FIRST_REPEAT_S LET_GO_S TalkButton",
-        "talk_view": "JsonView TalkLines",
         "web_door": "served voice_door",
         "why": "LastRequest explained",
     },

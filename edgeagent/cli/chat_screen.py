@@ -20,7 +20,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from edgeagent import events
 from edgeagent.app import App
-from edgeagent.cli.activity import Activity, Approvals, Line, Replies, call_text
+from edgeagent.cli.activity import Activity, Approvals, Item, Line, Replies, call_text
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import Again, Slash
@@ -29,7 +29,6 @@ from edgeagent.cli.web_door import ASKS, map_of, obeyed
 from edgeagent.errors import BusyError, EdgeAgentError
 
 if TYPE_CHECKING:
-    from edgeagent.cli.talk_view import Item
     from edgeagent.web import PageActions, Question
 
 

@@ -14,8 +14,8 @@ from typing import Final, Protocol
 from edgeagent import events
 from edgeagent.audio.device import Samples
 from edgeagent.cli import streams
+from edgeagent.cli.activity import JsonView
 from edgeagent.cli.streams import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, shortened, toned
-from edgeagent.cli.talk_view import JsonView
 from edgeagent.stt import hearing
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from edgeagent import events
 from edgeagent.cli import streams
-from edgeagent.cli.activity import Line, latch_line
+from edgeagent.cli.activity import Line, TalkLines, latch_line
 from edgeagent.cli.streams import Tone, one_line, toned
-from edgeagent.cli.talk_view import TalkLines
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.json_lines import JsonLinesFile
 from edgeagent.pii import for_log

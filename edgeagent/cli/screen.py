@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import platformdirs
 from prompt_toolkit import PromptSession
@@ -37,13 +37,10 @@ from prompt_toolkit.shortcuts import CompleteStyle
 
 from edgeagent.app import App
 from edgeagent.cli import exits, streams
-from edgeagent.cli.activity import Line
+from edgeagent.cli.activity import Item, Line
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import printable, toned, utterance
 from edgeagent.errors import EdgeAgentError
-
-if TYPE_CHECKING:
-    from edgeagent.cli.talk_view import Item
 
 
 def keyboard() -> Input:

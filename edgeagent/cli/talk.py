@@ -24,7 +24,7 @@ from edgeagent.stop import JOIN_S
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
-    from edgeagent.cli.talk_view import Item
+    from edgeagent.cli.activity import Item
     from edgeagent.config import Config
 
 EPILOG: Final = """\
@@ -314,8 +314,7 @@ def _tell_of_waiting(notifier: Notifier, why: str, *, again: bool) -> None:
 
 def _converse(app: App, conversation: Conversation, notifier: Notifier, *, json: bool, screen: bool) -> int:
     from edgeagent import events
-    from edgeagent.cli.activity import latch_line
-    from edgeagent.cli.talk_view import JsonView, LinesView
+    from edgeagent.cli.activity import JsonView, LinesView, latch_line
 
     for note in app.notes:
         streams.warn(note)
@@ -348,7 +347,7 @@ def _converse(app: App, conversation: Conversation, notifier: Notifier, *, json:
 def _is_over(conversation: Conversation) -> bool:
     """A file has been heard to its end, and everything that it has brought about is done and said."""
     from edgeagent.audio.files import FileDevice
-    from edgeagent.cli.talk_view import RESTING
+    from edgeagent.cli.activity import RESTING
 
     device = conversation.device
     if not isinstance(device, FileDevice) or not device.ended.is_set():

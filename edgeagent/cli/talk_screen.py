@@ -17,13 +17,12 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from edgeagent.app import App
 from edgeagent.app.conversation import Conversation
 from edgeagent.cli import exits, streams
-from edgeagent.cli.activity import Line, latch_line
+from edgeagent.cli.activity import Item, Line, TalkLines, latch_line
 from edgeagent.cli.chat import what_to_say
 from edgeagent.cli.listen_view import meter
 from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import TalkSlash
 from edgeagent.cli.streams import YES, one_line, printable, shortened, toned
-from edgeagent.cli.talk_view import Item, TalkLines
 from edgeagent.robot.latch import LatchState
 from edgeagent.voice.turn_states import State
 
