@@ -22,7 +22,7 @@ from edgeagent.context import SAFETY, AgentContext
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.events import Event, Level
 from edgeagent.hooks import Hook
-from edgeagent.hooks.chain import HookChain
+from edgeagent.hooks.hook import HookChain
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, as_message, as_messages, copied
 from edgeagent.tools import Handoff, Tool, ToolRegistry, actuator

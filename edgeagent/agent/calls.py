@@ -15,7 +15,7 @@ from edgeagent import events
 from edgeagent.agent.run import Run
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import AfterTool, BeforeTool, FirePoint, ToolOutputCapHook
-from edgeagent.hooks.chain import HookError
+from edgeagent.hooks.hook import HookError
 from edgeagent.messages import Message, Status, ToolCall, ToolResult
 from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import GoalCancelled, Handoff, Tool

@@ -18,7 +18,7 @@ from edgeagent.agent.run_options import Options, RunResult, RunState, hooks_of
 from edgeagent.context import SAFETY, AgentContext, Ask, RunStop
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks import Hook
-from edgeagent.hooks.chain import HookChain
+from edgeagent.hooks.hook import HookChain
 from edgeagent.journal.records import with_results
 from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes

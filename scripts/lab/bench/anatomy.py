@@ -32,7 +32,7 @@ _ENTRANCES: Final = (
     ("gates and validation", "edgeagent.agent.calls", "RunHost.before"),
     ("gates and validation", "edgeagent.agent.calls", "RunHost.admit"),
     ("gates and validation", "edgeagent.agent.calls", "RunHost.after"),
-    ("hooks", "edgeagent.hooks.chain", "HookChain.fire"),
+    ("hooks", "edgeagent.hooks.hook", "HookChain.fire"),
     ("hooks: context compaction", "edgeagent.hooks.context_compaction", "ContextCompactionHook.__call__"),
     ("model request and its stream", "edgeagent.agent.model_call", "_messages"),
     ("model request and its stream", "edgeagent.agent.model_call", "_request"),
