@@ -11,9 +11,8 @@ from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.events import EndReason, Event
 from edgeagent.hooks import AfterTool, BaseHook, BeforeTool, FirePoint, Hook, HookResult
-from edgeagent.hooks.caps import ToolOutputCapHook
 from edgeagent.hooks.context_compaction import ContextCompactionHook
-from edgeagent.hooks.loop_detector import LoopDetectorHook
+from edgeagent.hooks.run_guards import LoopDetectorHook, ToolOutputCapHook
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, Origin, ToolCall, ToolResult, Usage, as_message
 from edgeagent.tools import Tool

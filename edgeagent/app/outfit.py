@@ -20,7 +20,7 @@ from edgeagent.config import Config
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks import Hook
 from edgeagent.hooks.audit_log import AuditLogHook
-from edgeagent.hooks.loop_detector import LoopDetectorHook
+from edgeagent.hooks.run_guards import LoopDetectorHook
 from edgeagent.hooks.slm import default_slm_hooks
 from edgeagent.llm import LLM
 from edgeagent.llm.gbnf import Rules

@@ -19,14 +19,13 @@ from edgeagent.hooks.hook import (
 
 if TYPE_CHECKING:
     from edgeagent.hooks.audit_log import AuditLogHook
-    from edgeagent.hooks.caps import TokenBudgetHook, ToolOutputCapHook
     from edgeagent.hooks.context_compaction import ContextCompactionHook
     from edgeagent.hooks.grounded_reply import GroundedReplyHook
     from edgeagent.hooks.grounding import GroundingHook
-    from edgeagent.hooks.loop_detector import LoopDetectorHook
     from edgeagent.hooks.memory import MemoryHook
     from edgeagent.hooks.persist_session import PersistSessionHook
     from edgeagent.hooks.pii_redaction import PIIHook
+    from edgeagent.hooks.run_guards import LoopDetectorHook, TokenBudgetHook, ToolOutputCapHook
     from edgeagent.hooks.slm import EchoedPayloadHook, RepeatedCallHook, SchemaRetryHook, default_slm_hooks
     from edgeagent.hooks.timing import EchoingHook, TimingHook
     from edgeagent.hooks.tool_guards import PlanModeHook, SafetyGuardrailHook, TalkGuardHook
@@ -73,16 +72,15 @@ __getattr__ = front(
     {
         "audit_log": "AuditLogHook",
         "audit_reader": "RunRecord read",
-        "caps": "SPENT TokenBudgetHook ToolOutputCapHook",
         "compaction": "LEFT_OUT SUMMARY compact exchanges summary_of truncated",
         "context_compaction": "ContextCompactionHook",
         "grounded_reply": "GroundedReplyHook",
         "grounding": "GroundingHook LIMITS",
         "hook": "HookChain HookError UNSAFE",
-        "loop_detector": "LoopDetectorHook",
         "memory": "FACT_CHARS MemoryHook",
         "persist_session": "PersistSessionHook",
         "pii_redaction": "PIIHook",
+        "run_guards": "LoopDetectorHook SPENT TokenBudgetHook ToolOutputCapHook",
         "slm": "EchoedPayloadHook RepeatedCallHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
         "tool_guards": """

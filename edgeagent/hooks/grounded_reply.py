@@ -19,7 +19,7 @@ from edgeagent.english.sentence_rules import CLASS
 from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
-from edgeagent.hooks.loop_detector import WARNING
+from edgeagent.hooks.run_guards import WARNING
 from edgeagent.hooks.slm import in_words
 from edgeagent.messages import Message, ToolCall
 

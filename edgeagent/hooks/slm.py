@@ -17,7 +17,7 @@ from edgeagent.english.amounts import amounts_of
 from edgeagent.english.tokens import words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload
-from edgeagent.hooks.loop_detector import WARNING, LoopDetectorHook
+from edgeagent.hooks.run_guards import WARNING, LoopDetectorHook
 from edgeagent.messages import PEOPLE, Message, ToolCall
 
 if TYPE_CHECKING:
