@@ -11,7 +11,7 @@ from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 30
 ALLOWED = {
-    "hooks/audit_log.py": "the time of a record",
+    "hooks/run_records.py": "the time of a record",
     "session/audit.py": "the time of a record",
     "web/story.py": "the time beside a line",
     "llm/template.py": "the date that a template asks for",

@@ -19,8 +19,8 @@ from edgeagent.app.guards import is_nano
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.hooks import Hook
-from edgeagent.hooks.audit_log import AuditLogHook
 from edgeagent.hooks.run_guards import LoopDetectorHook
+from edgeagent.hooks.run_records import AuditLogHook
 from edgeagent.hooks.slm import default_slm_hooks
 from edgeagent.llm import LLM
 from edgeagent.llm.gbnf import Rules

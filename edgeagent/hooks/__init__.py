@@ -18,14 +18,13 @@ from edgeagent.hooks.hook import (
 )
 
 if TYPE_CHECKING:
-    from edgeagent.hooks.audit_log import AuditLogHook
     from edgeagent.hooks.context_compaction import ContextCompactionHook
     from edgeagent.hooks.grounded_reply import GroundedReplyHook
     from edgeagent.hooks.grounding import GroundingHook
     from edgeagent.hooks.memory import MemoryHook
-    from edgeagent.hooks.persist_session import PersistSessionHook
     from edgeagent.hooks.pii_redaction import PIIHook
     from edgeagent.hooks.run_guards import LoopDetectorHook, TokenBudgetHook, ToolOutputCapHook
+    from edgeagent.hooks.run_records import AuditLogHook, PersistSessionHook
     from edgeagent.hooks.slm import EchoedPayloadHook, RepeatedCallHook, SchemaRetryHook, default_slm_hooks
     from edgeagent.hooks.timing import EchoingHook, TimingHook
     from edgeagent.hooks.tool_guards import PlanModeHook, SafetyGuardrailHook, TalkGuardHook
@@ -70,7 +69,6 @@ def __dir__() -> list[str]:
 __getattr__ = front(
     __name__,
     {
-        "audit_log": "AuditLogHook",
         "audit_reader": "RunRecord read",
         "compaction": "LEFT_OUT SUMMARY compact exchanges summary_of truncated",
         "context_compaction": "ContextCompactionHook",
@@ -78,9 +76,9 @@ __getattr__ = front(
         "grounding": "GroundingHook LIMITS",
         "hook": "HookChain HookError UNSAFE",
         "memory": "FACT_CHARS MemoryHook",
-        "persist_session": "PersistSessionHook",
         "pii_redaction": "PIIHook",
         "run_guards": "LoopDetectorHook SPENT TokenBudgetHook ToolOutputCapHook",
+        "run_records": "AuditLogHook PersistSessionHook",
         "slm": "EchoedPayloadHook RepeatedCallHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
         "tool_guards": """

@@ -17,7 +17,7 @@ from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
 from edgeagent.agent.run_options import RunCallbacks
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.compaction import truncated
-from edgeagent.hooks.persist_session import PersistSessionHook
+from edgeagent.hooks.run_records import PersistSessionHook
 from edgeagent.journal import Durability
 from edgeagent.journal.records import with_results
 from edgeagent.llm import LLM
