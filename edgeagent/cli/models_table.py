@@ -22,7 +22,7 @@ from edgeagent.doctor.machine_section import (
     window_of,
 )
 from edgeagent.errors import ModelError
-from edgeagent.llm.memory_estimate import Memory
+from edgeagent.llm.engine_settings import Memory
 from edgeagent.models import store
 from edgeagent.models.catalog import PROFILES, Entry, LanguageModel, Recogniser, Task, Voice, entries
 

@@ -12,8 +12,8 @@ from edgeagent.doctor.machine_section import features
 from edgeagent.doctor.report import Row
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import LLMRequest, native
+from edgeagent.llm.engine_settings import memory_needed, sizes_of
 from edgeagent.llm.llama import LlamaLLM
-from edgeagent.llm.memory_estimate import memory_needed, sizes_of
 from edgeagent.messages import Message
 
 # What llama_print_system_info calls what /proc/cpuinfo calls otherwise.

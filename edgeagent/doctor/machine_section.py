@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from edgeagent.doctor.report import Row
 from edgeagent.llm import native
+from edgeagent.llm.engine_settings import PROCESS_BYTES, Memory, memory_needed, sizes_of
 from edgeagent.llm.gguf import read_header
-from edgeagent.llm.memory_estimate import PROCESS_BYTES, Memory, memory_needed, sizes_of
 from edgeagent.models import store
 from edgeagent.models.catalog import SYSTEM_BYTES, Entry, LanguageModel, ModelSizes, Profile, Voice
 from edgeagent.models.store import user_models_dir

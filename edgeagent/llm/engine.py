@@ -20,9 +20,8 @@ import numpy as np
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native
-from edgeagent.llm.engine_settings import KV_TYPES, EngineSettings, choose
+from edgeagent.llm.engine_settings import KV_TYPES, EngineSettings, check_memory, choose
 from edgeagent.llm.gguf import Header, check_unchanged
-from edgeagent.llm.memory_estimate import check_memory
 from edgeagent.models import store
 
 _SEQUENCE: Final = 0
