@@ -44,7 +44,7 @@ __getattr__ = front(
         "parsers": "FORMATS format_named",
         "parsers.call_format": "CallFormat Found NotACall",
         "parsers.grammars": "call_grammar",
-        "parsers.hermes": "HERMES",
+        "parsers.tool_call_tags": "HERMES",
         "pattern": "Bound integer_range number_range",
         "prefixes": "PrefixFiles",
         "prompt": "Prompter",

@@ -36,7 +36,7 @@ from edgeagent.llm.opening import (
     tagged_threshold,
 )
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
-from edgeagent.llm.parsers.hermes import HERMES
+from edgeagent.llm.parsers.tool_call_tags import HERMES
 from edgeagent.llm.prefixes import Marker, Prefixes, PrefixFiles, fingerprint
 from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.protocol import End, InferenceLock, LLMEvent, LLMRequest, drain

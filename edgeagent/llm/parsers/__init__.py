@@ -1,4 +1,4 @@
-"""Tool-call formats, one file a family: how the text of a call is told from the text around it, and read.
+"""Tool-call formats: how the text of a call is told from the text around it, and read.
 
 A format is stateless; ``StreamGate`` holds the text and asks it. None guesses on prose.
 """
@@ -10,10 +10,9 @@ from typing import Final
 from edgeagent.errors import ConfigError
 from edgeagent.llm.parsers.call_format import CallFormat, Found, NotACall
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
-from edgeagent.llm.parsers.hermes import GRANITE, HERMES
-from edgeagent.llm.parsers.json_calls import BARE_JSON, LLAMA3, MISTRAL, XLAM
+from edgeagent.llm.parsers.json_calls import BARE_JSON, GRANITE, LLAMA3, MISTRAL, XLAM
 from edgeagent.llm.parsers.pythonic import PYTHONIC
-from edgeagent.llm.parsers.xml import XML
+from edgeagent.llm.parsers.tool_call_tags import HERMES, XML
 
 __all__ = ["FORMATS", "CallFormat", "Found", "NotACall", "format_named"]
 

@@ -17,11 +17,18 @@ from typing import Any, Final, Literal
 
 from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, ends_from, skip_blanks
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
-from edgeagent.llm.parsers.hermes import GRANITE, HERMES
-from edgeagent.llm.parsers.json_calls import MISTRAL, MISTRAL_RESULTS, PYTHON_TAG, call_of, guess_name, unreadable
+from edgeagent.llm.parsers.json_calls import (
+    GRANITE,
+    MISTRAL,
+    MISTRAL_RESULTS,
+    PYTHON_TAG,
+    call_of,
+    guess_name,
+    unreadable,
+)
 from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.repair import loads
-from edgeagent.llm.parsers.xml import XML
+from edgeagent.llm.parsers.tool_call_tags import HERMES, XML
 from edgeagent.messages import ToolCall
 
 _TAGGED: Final[tuple[CallFormat, ...]] = (HERMES, XML, PYTHONIC, MISTRAL, GEMMA4, FUNCTION_GEMMA, GRANITE)

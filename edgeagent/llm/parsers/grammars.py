@@ -5,16 +5,17 @@ A grammar begins with the format's opener and ends where its call, or list of ca
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
-from edgeagent.llm.parsers import gemma, hermes, json_calls, pythonic, xml
-from edgeagent.llm.parsers.xml import xml_expression
+from edgeagent.llm.parsers import gemma, json_calls, pythonic, tool_call_tags
+from edgeagent.llm.pattern import PatternError, pattern_expression
 from edgeagent.llm.protocol import ToolSpec
-from edgeagent.llm.schema import SchemaError, expression
+from edgeagent.llm.schema import SchemaError, expression, fixed_values, implied_kinds, target
 
 _MOST_CALLS: Final = 8  # in one list
 _OBJECT: Final = {"type": "object"}
@@ -138,12 +139,12 @@ def _xml(rules: Rules, tools: _Tools) -> str:
     def rest(tool: ToolSpec) -> str:
         pairs = [
             (f"{quoted(f'<parameter={key}>')} {line} {value} {line} {closed} {ws}", required)
-            for key, value, required in tools.parameters(tool, xml_expression, _XML_NAME.fullmatch)
+            for key, value, required in tools.parameters(tool, _xml_value, _XML_NAME.fullmatch)
         ]
         return f'{ws} {rules.properties(pairs, comma="")} "</function>"'
 
-    calls = tools.alternatives(lambda name: f"{xml.FUNCTION}{name}>", rest)
-    return f"({quoted(xml.OPEN)} {ws} {calls} {ws} {quoted(xml.CLOSE)} | {calls})"
+    calls = tools.alternatives(lambda name: f"{tool_call_tags.FUNCTION}{name}>", rest)
+    return f"({quoted(tool_call_tags.OPEN)} {ws} {calls} {ws} {quoted(tool_call_tags.CLOSE)} | {calls})"
 
 
 def _pythonic(rules: Rules, tools: _Tools) -> str:
@@ -191,7 +192,78 @@ _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     "mistral": _mistral,
     "gemma": _gemma(gemma.GEMMA4),
     "functiongemma": _gemma(gemma.FUNCTION_GEMMA),
-    "granite": lambda rules, tools: f"{quoted(hermes.OPEN)} {rules.blanks} {_list_of(rules, _json_call(rules, tools))}",
+    "granite": lambda rules, tools: (
+        f"{quoted(json_calls.GRANITE_CALL)} {rules.blanks} {_list_of(rules, _json_call(rules, tools))}"
+    ),
     "xlam": lambda rules, tools: _list_of(rules, _json_call(rules, tools)),
     "json": _json_call,
 }
+
+
+# --- values in XML ----------------------------------------------------------------------------------------------------
+
+
+_NULL: Final = quoted("null")
+_NOT_AS_IT_IS: Final = re.compile(r"\s*[\[{]|\n|.*\n\Z|.*</", re.DOTALL)
+_BARRED: Final = "<{["
+
+
+def _xml_value(rules: Rules, schema: Any, root: Mapping[str, Any], path: str) -> str:
+    """The expression of a value; see ``schema.expression``.
+
+    Raises:
+        SchemaError: It can't be said.
+    """
+    expression(Rules(), schema, root, path)  # raises what no grammar can say, and circles
+    ways = _ways(rules, schema, root, path)
+    # The text "null" is no null to the one who reads it, so that is written only where there is nothing else to write.
+    return one_of([way for way in ways if way != _NULL] or ways)
+
+
+def _ways(rules: Rules, schema: Any, root: Mapping[str, Any], path: str) -> list[str]:
+    if schema is True:
+        return [_text(rules)]
+    if "$ref" in schema:
+        return _ways(rules, target(root, schema["$ref"], path), root, path)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if key in schema:
+            return [way for part in schema[key] for way in _ways(rules, part, root, path)]
+    values = fixed_values(schema)
+    if values is not None:
+        return [rules.choice({_fixed(value, path): "" for value in values})]
+    kinds = schema.get("type") or implied_kinds(schema) or "string"
+    ways = []
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        typed = {**schema, "type": kind}
+        ways.append(_string(rules, typed, path) if kind == "string" else expression(rules, typed, root, path))
+    return ways
+
+
+def _fixed(value: Any, path: str) -> str:
+    if not isinstance(value, str):
+        return JSON.literal(value)
+    if _NOT_AS_IT_IS.match(value):
+        raise SchemaError(f"{path}: the value {json.dumps(value)[:80]} can't be written as text in this format")
+    return value
+
+
+def _string(rules: Rules, schema: Mapping[str, Any], path: str) -> str:
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    if "pattern" in schema:
+        try:
+            return pattern_expression(rules, schema["pattern"], _BARRED)
+        except PatternError as error:
+            raise SchemaError(f"{path}: the keyword 'pattern' can't be said in a grammar: {error}") from error
+    if not least and most is None:
+        return _text(rules)
+    if most == 0:
+        return '""'
+    letter = rules.add("letter", r"[^<\n]")
+    rest = rules.repeated(letter, max(0, least - 1), None if most is None else most - 1)
+    said = rules.add("letters", rf"[^<{{\[\n] {rest}")
+    return said if least else f"{said}?"
+
+
+def _text(rules: Rules) -> str:
+    """Any text in which no closing tag begins."""
+    return rules.add("text", r'([^<{\[\n] ([^<] | "<" [^/<])*)? | "<" [^/<] ([^<] | "<" [^/<])*')

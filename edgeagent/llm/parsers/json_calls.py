@@ -1,4 +1,4 @@
-"""Calls written as JSON objects, bare or behind Mistral's marker: read where they are certain.
+"""Calls written as JSON objects, bare or behind a marker that nothing closes: read where they are certain.
 
 A call that can't be read is told as such.
 """
@@ -19,6 +19,7 @@ MISTRAL_CALLS: Final = "[TOOL_CALLS]"
 MISTRAL_RESULTS: Final = "[TOOL_RESULTS]"
 CALL_ID: Final = "[CALL_ID]"
 ARGS: Final = "[ARGS]"
+GRANITE_CALL: Final = "<|tool_call|>"
 _SEPARATOR: Final = re.compile(r"\s*;?\s*")
 
 
@@ -125,6 +126,31 @@ class Mistral:
 
 
 MISTRAL: Final = Mistral()
+
+
+class Granite:
+    """A JSON list, or one object, after a marker, without a closing one."""
+
+    name: Final = "granite"
+    openers: Final = (GRANITE_CALL,)
+    start_openers: Final = ()
+    markers: Final = (GRANITE_CALL,)
+
+    def matches(self, template: str) -> bool:
+        """See ``CallFormat.matches``."""
+        return GRANITE_CALL in template
+
+    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
+        """See ``CallFormat.scan``."""
+        at = skip_blanks(text, len(GRANITE_CALL))
+        if at == len(text) and not final:
+            return None
+        if not text.startswith(("[", "{"), at):
+            return NotACall(len(GRANITE_CALL))
+        return scan_behind(GRANITE_CALL, text, at, final=final)
+
+
+GRANITE: Final = Granite()
 
 
 _NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,200})"')
