@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Final, Literal
 
-from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, ends_from, skip_blanks
+from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, ends_from, loads, skip_blanks
 from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
 from edgeagent.llm.parsers.json_calls import (
     GRANITE,
@@ -27,7 +27,6 @@ from edgeagent.llm.parsers.json_calls import (
     unreadable,
 )
 from edgeagent.llm.parsers.pythonic import PYTHONIC
-from edgeagent.llm.parsers.repair import loads
 from edgeagent.llm.parsers.tool_call_tags import HERMES, XML
 from edgeagent.messages import ToolCall
 

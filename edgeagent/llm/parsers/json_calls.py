@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
-from edgeagent.llm.parsers.repair import loads
+from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, loads, skip_blanks
 from edgeagent.messages import ToolCall, new_id
 
 PYTHON_TAG: Final = "<|python_tag|>"

@@ -9,8 +9,7 @@ import ast
 import re
 from typing import Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, skip_blanks
-from edgeagent.llm.parsers.repair import parse, value_of
+from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, parse, skip_blanks, value_of
 from edgeagent.messages import ToolCall, new_id
 
 OPEN: Final = "<|tool_call_start|>"

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, skip_blanks
+from edgeagent.llm.parsers.call_format import Found, NotACall, loads, skip_blanks
 from edgeagent.llm.parsers.json_calls import guess_name, looks_like_json, read_calls, unreadable
-from edgeagent.llm.parsers.repair import loads
 from edgeagent.messages import ToolCall, new_id
 
 OPEN: Final = "<tool_call>"
