@@ -16,7 +16,7 @@ from edgeagent.hooks import AfterLLM, BeforeLLM, FirePoint
 from edgeagent.llm import End, Error, LLMRequest, TextDelta, TextEnd, ThinkingDelta, ThinkingEnd, ToolCallEnd
 from edgeagent.llm.protocol import IN_WORDS, Hidden, LLMEvent, ToolChoice
 from edgeagent.llm.reply_reader import read_reply
-from edgeagent.llm.thinking import thinking_apart
+from edgeagent.llm.stream_gate import thinking_apart
 from edgeagent.llm.window import check_length, check_window
 from edgeagent.messages import Message, Reading, ToolCall, Usage, new_id
 from edgeagent.tools import Tool

@@ -11,7 +11,7 @@ from typing import Final
 from edgeagent.characters import with_escapes_as
 from edgeagent.english.numbers import CLAUSE, DROP, STOP, plain
 
-#: The markers of edgeagent.llm.thinking, which this room may not import, and HTML's comment.
+#: The markers of edgeagent.llm.stream_gate, which this room may not import, and HTML's comment.
 PAIRS: Final = (
     ("<think>", "</think>"),
     ("[THINK]", "[/THINK]"),

@@ -52,9 +52,8 @@ __getattr__ = front(
         "quirks": "Adapter Quirks detect_format probe written_by write_granite write_hermes write_pythonic",
         "reply_reader": "read_reply",
         "schema": "SchemaError expression",
-        "stream_gate": "StreamGate",
+        "stream_gate": "CLOSES OPENS THINKING_MARKERS StreamGate thinking_apart",
         "template": "ChatTemplate as_chat as_tools",
-        "thinking": "CLOSES OPENS thinking_apart",
         "window": "RequestSizes",
     },
 )

@@ -16,26 +16,19 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from edgeagent.errors import ModelError
-from edgeagent.llm import thinking
+from edgeagent.llm.engine import Logits
 from edgeagent.llm.gbnf import Rules, quoted
 from edgeagent.llm.grammar import Grammar, TokenVocabulary
 from edgeagent.llm.parsers import CallFormat
 from edgeagent.llm.parsers.grammars import bare_call_grammar, call_grammar
-from edgeagent.llm.protocol import LLMRequest
+from edgeagent.llm.protocol import LLMRequest, ToolSpec
 from edgeagent.llm.schema import expression
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from edgeagent.llm.engine import Logits
-    from edgeagent.llm.protocol import ToolSpec
-    from edgeagent.llm.stream_gate import StreamGate
-
+from edgeagent.llm.stream_gate import OPENS, StreamGate
 
 _ROOT: Final = "root ::= "
 _CALL_ENDS: Final = (">", "}", "]")  # of every format
@@ -200,7 +193,7 @@ class Constraint(ReplyGrammar):
     def _may_open_thinking(self, piece: str) -> bool:
         self._text += piece
         begun = self._text.lstrip()
-        may = any(opens.startswith(begun) or begun.startswith(opens) for opens in thinking.OPENS)
+        may = any(opens.startswith(begun) or begun.startswith(opens) for opens in OPENS)
         if not may:
             self._text = ""
         return may

@@ -18,7 +18,7 @@ from typing import Any, Final
 import platformdirs
 
 from edgeagent.errors import ConfigError, ModelError
-from edgeagent.llm import native, thinking
+from edgeagent.llm import native
 from edgeagent.llm.constraint import Plans, free_to_call
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
@@ -42,7 +42,7 @@ from edgeagent.llm.prompt import Prompter, wants_thinking
 from edgeagent.llm.protocol import End, InferenceLock, LLMEvent, LLMRequest, drain
 from edgeagent.llm.quirks import Adapter, Quirks, detect_format, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.reply_reader import read_reply
-from edgeagent.llm.stream_gate import StreamGate
+from edgeagent.llm.stream_gate import THINKING_MARKERS, StreamGate, ends_in_thinking
 from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.window import check_length
 from edgeagent.messages import Message
@@ -286,7 +286,7 @@ class LlamaLLM:
             loaded.engine,
             loaded.prompter,
             prompt,
-            StreamGate(None if request.tool_choice == "none" else self._format, thinking=thinking.is_open(prompt.text)),
+            StreamGate(None if request.tool_choice == "none" else self._format, thinking=ends_in_thinking(prompt.text)),
             Sampling(
                 reply_tokens,
                 self._temperature if request.temperature is None else request.temperature,
@@ -381,7 +381,7 @@ class _Loaded:
 def _prompter(
     engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None, quirks: Quirks
 ) -> Prompter:
-    vocabulary = TokenVocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *thinking.MARKERS))
+    vocabulary = TokenVocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *THINKING_MARKERS))
     bos, eos = (header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
     adapter = Adapter(quirks, _WRITERS.get(calls.name if calls else "", write_hermes))
     return Prompter(template, vocabulary, adapter, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))

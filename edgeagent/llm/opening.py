@@ -24,8 +24,7 @@ from edgeagent.llm.engine import Engine, Logits
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.parsers import FORMATS, CallFormat
 from edgeagent.llm.protocol import IN_WORDS, LLMRequest, ToolSpec
-from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.thinking import MARKERS
+from edgeagent.llm.stream_gate import THINKING_MARKERS, StreamGate
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate, language_models
 
@@ -79,7 +78,7 @@ class Openers:
     def says_nothing(self, token: int) -> bool:
         """True if nothing is seen after this token yet: it is blank, or a marker of reasoning."""
         text = self._vocabulary.text_of(token).strip()
-        return not self.ends(token) and (not text or text.startswith(MARKERS))
+        return not self.ends(token) and (not text or text.startswith(THINKING_MARKERS))
 
     def ends(self, token: int) -> bool:
         """True if a reply ends with this token."""

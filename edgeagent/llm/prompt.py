@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from edgeagent.characters import common_length
-from edgeagent.llm import thinking
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.protocol import LLMRequest
 from edgeagent.llm.quirks import Adapter
+from edgeagent.llm.stream_gate import without_empty_thinking
 from edgeagent.llm.template import Chat, ChatTemplate, as_chat, as_tools
 
 _SECRET_DIGITS: Final = 24
@@ -142,7 +142,7 @@ class Prompter:
         ids = (*prompt.ids, *sampled)
         # History has a reply without the blanks before it, and many templates leave out the empty reasoning with which
         # they made the model answer at once. Neither is worth evaluating the reply again.
-        for begin in dict.fromkeys((prompt.text, thinking.without_empty(prompt.text))):
+        for begin in dict.fromkeys((prompt.text, without_empty_thinking(prompt.text))):
             for text in dict.fromkeys((reply, reply.lstrip())):
                 shift = len(reply) - len(text)
                 ends = [

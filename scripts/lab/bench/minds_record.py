@@ -17,7 +17,16 @@ from bench.minds_cases import Case, app_file, cases, robots
 
 from edgeagent import Agent, LlamaLLM, Message
 from edgeagent.app import AppFile
-from edgeagent.llm import FORMATS, Engine, EngineSettings, LLMRequest, TokenVocabulary, common_prefix, repeats, thinking
+from edgeagent.llm import (
+    FORMATS,
+    THINKING_MARKERS,
+    Engine,
+    EngineSettings,
+    LLMRequest,
+    TokenVocabulary,
+    common_prefix,
+    repeats,
+)
 from edgeagent.testing import ScriptedLLM
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "tests" / "fixtures" / "replies"
@@ -49,7 +58,7 @@ def _request(agent: Agent, case: Case) -> LLMRequest:
 def _replies(llm: LlamaLLM, asked: Sequence[Case], prompts: Sequence[list[int]]) -> Iterator[dict[str, Any]]:
     engine = Engine(llm.header, llm.context_window, EngineSettings())
     shown = (marker for known in FORMATS for marker in known.markers)
-    vocabulary = TokenVocabulary(engine.vocab, shown=(*shown, *thinking.MARKERS))
+    vocabulary = TokenVocabulary(engine.vocab, shown=(*shown, *THINKING_MARKERS))
     try:
         for case, ids in zip(asked, prompts, strict=True):
             engine.cut(min(common_prefix(engine.evaluated, ids), len(ids) - 1))
