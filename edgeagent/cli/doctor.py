@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from edgeagent.agent import Agent
     from edgeagent.config import Config
-    from edgeagent.doctor import Row, Section, Status
-    from edgeagent.doctor.report import Examination
+    from edgeagent.doctor import Examination, Row, Section, Status
     from edgeagent.llm.llama import LlamaLLM
 
 EPILOG: Final = """\

@@ -19,7 +19,7 @@ from typing import Any, Final, get_args
 from edgeagent.audio.device import DeviceInfo, holder_of_cards
 from edgeagent.audio.files import is_file
 from edgeagent.audio.portaudio import LATENCY_S, End, PortAudioDevice, devices, library
-from edgeagent.doctor.report import Row
+from edgeagent.doctor import Row
 from edgeagent.errors import AudioError, ConfigError, SpeechError
 from edgeagent.extras import install
 

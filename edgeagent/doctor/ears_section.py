@@ -17,7 +17,7 @@ import numpy as np
 from edgeagent.audio.device import Samples
 from edgeagent.audio.stream_clock import Resampler
 from edgeagent.audio.vad import CHUNK, Silero, VoiceActivity
-from edgeagent.doctor.report import Row
+from edgeagent.doctor import Row
 from edgeagent.errors import AudioError, EdgeAgentError, RecognitionError
 from edgeagent.extras import install
 from edgeagent.stt.hearing import RATE_HZ

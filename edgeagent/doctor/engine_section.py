@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Event
 from typing import Final
 
+from edgeagent.doctor import Row
 from edgeagent.doctor.machine_section import features
-from edgeagent.doctor.report import Row
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import LLMRequest, native
 from edgeagent.llm.engine_settings import memory_needed, sizes_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from edgeagent.doctor.report import Row
+from edgeagent.doctor import Row
 from edgeagent.llm import native
 from edgeagent.llm.engine_settings import PROCESS_BYTES, Memory, memory_needed, sizes_of
 from edgeagent.llm.gguf import read_header

@@ -18,8 +18,8 @@ from edgeagent.audio.files import is_file
 from edgeagent.audio.playback import PlaybackQueue
 from edgeagent.audio.stream_clock import Resampler
 from edgeagent.audio.vad import RATE_HZ
+from edgeagent.doctor import Row
 from edgeagent.doctor.audio_section import opened
-from edgeagent.doctor.report import Row
 from edgeagent.errors import AudioError
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voice_choice import make_speaker
