@@ -59,8 +59,7 @@ def doctor(
     """Look at the machine, the engine, the sound and the ears: what is there, what was chosen, how fast it is."""
     with exits.guarded():
         from edgeagent.doctor import DoctorReport, examine
-        from edgeagent.doctor.engine_section import engine
-        from edgeagent.doctor.machine_section import machine
+        from edgeagent.doctor.machine_section import engine, machine
 
         settings = options.settings(config, model=model, app=app)
         sections: list[Section] = []

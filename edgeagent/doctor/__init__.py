@@ -90,8 +90,7 @@ __getattr__ = front(
     {
         "audio_section": "audio",
         "ears_section": "ears",
-        "engine_section": "engine",
-        "machine_section": "Machine fit machine machine_of memory this_machine window_of",
+        "machine_section": "Machine engine fit machine machine_of memory this_machine window_of",
         "sound_section": "sound",
     },
 )

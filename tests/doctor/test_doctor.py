@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from edgeagent import LlamaLLM, ModelError
-from edgeagent.doctor import DoctorReport, Row, engine, examine, machine
-from edgeagent.doctor import engine_section as engine_module
+from edgeagent.doctor import DoctorReport, Row, engine, examine, machine, machine_section
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -80,8 +79,8 @@ def test_what_fails_does_not_keep_the_next_section_from_being_looked_at() -> Non
 def test_a_build_for_another_processor_is_told(
     monkeypatch: pytest.MonkeyPatch, info: str, features: list[str], status: str, word: str
 ) -> None:
-    monkeypatch.setattr(engine_module, "features", lambda: features)
-    row = engine_module._build(info)
+    monkeypatch.setattr(machine_section, "features", lambda: features)
+    row = machine_section._build(info)
     assert row.status == status
     assert word in row.found
     assert (row.advice == "") == (status == "ok")
