@@ -28,8 +28,7 @@ __getattr__ = front(
     __name__,
     {
         "doubts": "LONG_DESCRIPTION_WORDS MANY_PARAMETERS MANY_TOOLS",
-        "junit": "difference write_junit",
-        "trial": "RESULT",
+        "trial": "RESULT difference",
         "voice_advice": "Mixer VOICE_RULES advice",
         "voice_again": "KeptUtterance better_thresholds compared heard_again read_recordings",
         "voice_kept": "VoiceRecordings delete_kept kept_attempts kept_room kept_tests",

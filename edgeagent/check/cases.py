@@ -270,3 +270,13 @@ def _shown(value: Any) -> str:
         case _:
             text = json.dumps(value, ensure_ascii=False, default=str)
             return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 3] + "..."
+
+
+def calls_text(calls: Sequence[Expected]) -> str:
+    """Calls as people write them, in one line."""
+
+    def told(call: Expected) -> str:
+        values = {name: json.dumps(value, ensure_ascii=False, default=str) for name, value in call.arguments.items()}
+        return f"{call.name}({', '.join(f'{name}={value}' for name, value in values.items())})"
+
+    return "; ".join(map(told, calls)) or "no call"

@@ -20,7 +20,7 @@ from edgeagent.app.file import AppFile
 from edgeagent.app.guards import add_guards, found, unfamiliar_tools
 from edgeagent.app.outfit import Outfit
 from edgeagent.characters import common_length
-from edgeagent.check.cases import Case, Expected, complete
+from edgeagent.check.cases import Case, Expected, calls_text, complete
 from edgeagent.config import Config
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.llm import LLM, LLMRequest
@@ -141,6 +141,15 @@ class Outcome:
         return self.error is None and any(
             names == [call.name for call in calls] for calls in (self.case.calls, *self.case.also_right)
         )
+
+
+def difference(outcome: Outcome) -> str:
+    """Tells in one line which calls were right, and which calls came instead."""
+    wanted = " or ".join(calls_text(calls) for calls in (outcome.case.calls, *outcome.case.also_right))
+    if outcome.error is not None:
+        return f"wanted {wanted}, and the run failed: {outcome.error}"
+    stopped = "; a hook ended the run" if outcome.stopped else ""
+    return f"wanted {wanted}, got {calls_text(outcome.made)}{stopped}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ __getattr__ = front(
     __name__,
     {
         "activity": "JsonView Line TalkLines latch_line",
+        "check_report": "write_junit",
         "chat_screen": "Flow",
         "chat_stops": "ChatStops STOPPED",
         "init": "SKELETON",

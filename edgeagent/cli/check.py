@@ -196,8 +196,8 @@ def _asserted(config: Config, path: Path, *, junit: Path | None, min_exact: floa
         ModelError: The model can't be used.
     """
     from edgeagent.check import Trial, read_cases
-    from edgeagent.check.junit import difference, write_junit
-    from edgeagent.cli.check_report import score_text
+    from edgeagent.check.trial import difference
+    from edgeagent.cli.check_report import score_text, write_junit
 
     with Trial(config, override=override) as trial, exits.ending():
         report = _tried(trial, read_cases(path, trial.tools))

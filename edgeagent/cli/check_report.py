@@ -1,20 +1,24 @@
-"""A check of a robot's tools, for a person or as JSON. Runs on the main thread."""
+"""A check of a robot's tools, for a person, as JSON, or as JUnit XML for CI servers. Runs on the main thread."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
+from xml.etree import ElementTree as ET
 
 from edgeagent.check import Expected, Outcome, Report
+from edgeagent.check.cases import calls_text
 from edgeagent.check.doubts import LARGE_SHARE, Doubt
-from edgeagent.check.junit import calls_text, difference
+from edgeagent.check.trial import difference
 from edgeagent.cli import streams
 from edgeagent.cli.streams import Tone, columns, one_line, printable, toned
 from edgeagent.cli.why import explained_reading
+from edgeagent.errors import ConfigError
 from edgeagent.messages import Reading
 
 _INDENT: Final = "    "
@@ -240,3 +244,61 @@ def _missed_as_json(outcome: Outcome) -> dict[str, Any]:
         "error": outcome.error,
         "turns": [asdict(turn) for turn in outcome.turns],
     }
+
+
+# --- JUnit XML --------------------------------------------------------------------------------------------------------
+
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 does not have, not even as a reference (https://www.w3.org/TR/xml/#charsets)."""
+
+
+def write_junit(path: Path, cases: Path, report: Report) -> None:
+    """Writes the report of a trial as JUnit XML: a test suite a model, a test case a case.
+
+    Args:
+        cases: The file of the cases, which each test case names.
+
+    Raises:
+        ConfigError: The file can't be written.
+    """
+    missed, seconds = report.missed, sum(outcome.seconds for outcome in report.outcomes)
+    failed = sum(outcome.error is not None for outcome in missed)
+    counts = {
+        "name": f"{report.agent} on {report.model}",
+        "tests": str(len(report.outcomes)),
+        "failures": str(len(missed) - failed),
+        "errors": str(failed),
+        "time": f"{seconds:.3f}",
+    }
+    root = ET.Element("testsuites", {name: _clean(value) for name, value in counts.items()})
+    suite = ET.SubElement(root, "testsuite", dict(root.attrib))
+    for outcome in report.outcomes:
+        _add(suite, outcome, report, cases)
+    ET.indent(root)
+    try:
+        path.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+    except OSError as error:
+        raise ConfigError(f"{path}: the JUnit report can't be written: {error.strerror}") from None
+
+
+def _add(suite: ET.Element, outcome: Outcome, report: Report, cases: Path) -> None:
+    place = {} if outcome.case.line is None else {"line": str(outcome.case.line)}
+    attributes = {
+        "classname": f"{cases.stem}.{report.agent}",
+        "name": outcome.case.say,
+        "file": str(cases),
+        **place,
+        "time": f"{outcome.seconds:.3f}",
+    }
+    case = ET.SubElement(suite, "testcase", {name: _clean(value) for name, value in attributes.items()})
+    if not outcome.right:
+        kind = "failure" if outcome.error is None else "error"
+        miss = ET.SubElement(case, kind, {"message": _clean(difference(outcome)), "type": "calls"})
+        raw = [f"turn {number}, raw reply:\n{turn.raw}" for number, turn in enumerate(outcome.turns, 1)]
+        prompt = [f"prompt:\n{outcome.turns[0].prompt}"] if outcome.turns else []
+        miss.text = _clean("\n\n".join([f"reply: {outcome.reply}", *raw, *prompt]))
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)

@@ -230,7 +230,7 @@ def _scored(trial: Trial, cases: Sequence[Case], when: str) -> Report | None:
 
 def _tell_scores(before: Report | None, after: Report | None) -> None:
     """The table, and what is still missed."""
-    from edgeagent.check.junit import difference
+    from edgeagent.check.trial import difference
 
     if before is None or after is None:
         return

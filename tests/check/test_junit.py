@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgeagent import ConfigError
-from edgeagent.check import Case, Expected, Outcome, Report, write_junit
+from edgeagent.check import Case, Expected, Outcome, Report
+from edgeagent.cli import write_junit
 from edgeagent.messages import Reading
 
 WAVE = Expected("wave", {"times": 2, "hand": "left"})
