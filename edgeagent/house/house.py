@@ -1,8 +1,9 @@
-"""The house robot: what it can do, in words, on top of the simulated world.
+"""The house robot: what it can do, in words, on top of the simulated world; and its fifteen tools for a model.
 
 Every method returns a ``CommandReport``; none raises for what a user or a model can get wrong. The physics is in
-``motion`` and ``world``, the way it is offered to a model in ``skills``. Every method may be called from any thread;
-the base belongs to one motion at a time.
+``motion`` and ``world``. Every method may be called from any thread; the base belongs to one motion at a time. The
+names, the parameters and the descriptions of the tools are those that the nano model is trained with. Skills have no
+time-out of the loop: the house gives up by itself, after simulated time.
 """
 
 from __future__ import annotations
@@ -11,22 +12,30 @@ import functools
 import math
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 from edgeagent.house import motion
 from edgeagent.house.command_report import arrival, failure, plural
-from edgeagent.house.motion import FOLLOW_S, follow
+from edgeagent.house.flat import FlatRoom, Landmark
+from edgeagent.house.motion import FOLLOW_S, Program, follow
 from edgeagent.house.scene import PERSON, RADIUS_M, Direction, Scene
 from edgeagent.house.world import World
-from edgeagent.robot.commands import CommandReport, number, number_error, plain_name, unknown
+from edgeagent.messages import ToolResult
+from edgeagent.robot.commands import (
+    BATTERY,
+    LOCATION,
+    SCAN,
+    CommandReport,
+    asking_tool,
+    driving_tools,
+    number,
+    number_error,
+    plain_name,
+    unknown,
+)
 from edgeagent.robot.latch import LatchState, SafetyLatch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from edgeagent.house.flat import FlatRoom, Landmark
-    from edgeagent.house.motion import Program
-    from edgeagent.tools import Tool
+from edgeagent.tools import GoalHandle, Tool, skill, tool
 
 DRIVE_RANGE_M: Final = (0.01, 50.0)
 TURN_RANGE_DEG: Final = (0.1, 3600.0)
@@ -42,15 +51,6 @@ FOLLOW_TIMEOUT_S: Final = FOLLOW_S + 30.0
 _HANDOVER_S: Final = 1.0
 """Wall time that a motion waits for one that was just cancelled to leave the base."""
 _LANDMARK_NEAR_M: Final = 2.0
-
-
-class Goal(Protocol):
-    """As much of a ``GoalHandle`` as the robot needs."""
-
-    @property
-    def cancelled(self) -> bool: ...
-    def cancel(self) -> bool: ...
-    def set_progress(self, progress: str, /) -> None: ...
 
 
 class HouseRobot:
@@ -85,15 +85,13 @@ class HouseRobot:
         self._stops = 0
         self._base = threading.Lock()
         self._busy_with = ""
-        self._goals: list[Goal] = []
+        self._goals: list[GoalHandle] = []
         self._paused = False
         self._unsubscribe = self.latch.subscribe(self._obey)
 
     @functools.cached_property
     def tools(self) -> list[Tool]:
-        from edgeagent.house.skills import house_tools
-
-        return house_tools(self)
+        return _house_tools(self)
 
     def close(self) -> None:
         """Stops everything; the robot does not move again."""
@@ -101,7 +99,7 @@ class HouseRobot:
         self.cancel_goals()
         self.world.close()
 
-    def drive(self, distance_m: float, *, goal: Goal | None = None) -> CommandReport:
+    def drive(self, distance_m: float, *, goal: GoalHandle | None = None) -> CommandReport:
         """Straight on by that many metres, backwards if negative."""
         if error := number_error(distance_m, "distance", DRIVE_RANGE_M, "m"):
             return CommandReport("failed", error)
@@ -116,7 +114,7 @@ class HouseRobot:
             goal=goal,
         )
 
-    def turn(self, angle_deg: float, *, goal: Goal | None = None) -> CommandReport:
+    def turn(self, angle_deg: float, *, goal: GoalHandle | None = None) -> CommandReport:
         """On the spot by that many degrees, to the right if negative."""
         if error := number_error(angle_deg, "angle", TURN_RANGE_DEG, "degrees"):
             return CommandReport("failed", error)
@@ -130,7 +128,7 @@ class HouseRobot:
             goal=goal,
         )
 
-    def go_to(self, place: str, *, goal: Goal | None = None) -> CommandReport:
+    def go_to(self, place: str, *, goal: GoalHandle | None = None) -> CommandReport:
         """Drives to a room or a landmark."""
         target = self._place(place)
         if target is None:
@@ -143,7 +141,7 @@ class HouseRobot:
             goal=goal,
         )
 
-    def pick_up(self, name: str, *, goal: Goal | None = None) -> CommandReport:
+    def pick_up(self, name: str, *, goal: GoalHandle | None = None) -> CommandReport:
         """Drives to an object and takes it."""
         wanted = plain_name(name)
         with self.world.lock:
@@ -160,7 +158,7 @@ class HouseRobot:
             goal=goal,
         )
 
-    def put_down(self, place: str, *, goal: Goal | None = None) -> CommandReport:
+    def put_down(self, place: str, *, goal: GoalHandle | None = None) -> CommandReport:
         """Drives to a room or a landmark and puts down there what the gripper holds."""
         with self.world.lock:
             held = self.world.scene.held
@@ -177,13 +175,13 @@ class HouseRobot:
             goal=goal,
         )
 
-    def dock(self, *, goal: Goal | None = None) -> CommandReport:
+    def dock(self, *, goal: GoalHandle | None = None) -> CommandReport:
         """Drives to the charging dock and charges."""
         return self._move(
             "dock", motion.dock, done=lambda _: "docked and charging", timeout_s=DRIVE_TIMEOUT_S, goal=goal
         )
 
-    def follow(self, *, goal: Goal | None = None) -> CommandReport:
+    def follow(self, *, goal: GoalHandle | None = None) -> CommandReport:
         """Follows the person until that one stands still for 5 s, is lost, or for 60 s."""
         start_s = self.world.time_s
 
@@ -291,7 +289,7 @@ class HouseRobot:
         *,
         done: Callable[[Scene], str],
         timeout_s: float,
-        goal: Goal | None,
+        goal: GoalHandle | None,
         stopped: Callable[[float, float], str] = lambda way_m, _: f"stopped after {number(way_m)} m",
     ) -> CommandReport:
         """Runs a motion program if the robot may and can move, and says how it went."""
@@ -345,7 +343,7 @@ class HouseRobot:
         self.cancel_goals()
         self.world.halt()
 
-    def _watch(self, stops: int, goal: Goal | None, name: str) -> Callable[[], bool]:
+    def _watch(self, stops: int, goal: GoalHandle | None, name: str) -> Callable[[], bool]:
         """Makes a function that tells whether to stop: since ``stops`` somebody stopped the robot, or cancelled the
         goal.
 
@@ -364,3 +362,64 @@ class HouseRobot:
             return self._stops != stops or (goal is not None and goal.cancelled)
 
         return should_stop
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+_BASE: Final = ("base",)
+_ARM: Final = ("base", "gripper")
+
+
+def _house_tools(house: HouseRobot) -> list[Tool]:
+    """The tools of one robot, in the order in which they stand in the prompt."""
+    drive, turn, go_to, stop = driving_tools(house, stop=house.world.halt, pause=house.pause, resume=house.resume)
+    follow, dock, pick_up, put_down = _errands(house)
+    battery, location = asking_tool(*BATTERY, house.get_battery), asking_tool(*LOCATION, house.get_location)
+    scan, get_time = asking_tool(*SCAN, house.scan), asking_tool("get_time", "Time of day.", house.get_time)
+    set_light, set_timer, look = _switches(house)
+    first = [drive, turn, go_to, stop, battery, location, scan, pick_up, put_down]
+    return [*first, set_light, set_timer, get_time, follow, dock, look]
+
+
+def _errands(house: HouseRobot) -> tuple[Tool, ...]:
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
+    def follow(goal: GoalHandle) -> ToolResult:
+        """Follow the person."""
+        return house.follow(goal=goal).result(goal)
+
+    @skill(resources=_BASE, stop=house.world.halt, pause=house.pause, resume=house.resume)
+    def dock(goal: GoalHandle) -> ToolResult:
+        """Return to the charging dock."""
+        return house.dock(goal=goal).result(goal)
+
+    @skill(resources=_ARM, stop=house.world.halt, pause=house.pause, resume=house.resume)
+    def pick_up(object: str, goal: GoalHandle) -> ToolResult:  # noqa: A002 - the word that a model knows
+        """Fetch an object."""
+        return house.pick_up(object, goal=goal).result(goal)
+
+    @skill(resources=_ARM, stop=house.world.halt, pause=house.pause, resume=house.resume)
+    def put_down(place: str, goal: GoalHandle) -> ToolResult:
+        """Bring the held object to a place."""
+        return house.put_down(place, goal=goal).result(goal)
+
+    return follow, dock, pick_up, put_down
+
+
+def _switches(house: HouseRobot) -> tuple[Tool, ...]:
+    @tool
+    def set_light(place: str, on: bool) -> ToolResult:
+        """Switch a room's light."""
+        return house.set_light(place, on).result()
+
+    @tool
+    def set_timer(duration_s: int) -> ToolResult:
+        """Start a timer."""
+        return house.set_timer(duration_s).result()
+
+    @tool
+    def look(direction: Direction) -> ToolResult:
+        """Point the camera."""
+        return house.look(direction).result()
+
+    return set_light, set_timer, look
