@@ -15,7 +15,7 @@ __getattr__ = front(
     {
         "drivetrain": "Battery CAPACITY_MJ Drivetrain Limits STEP_S",
         "command_report": "announcement report",
-        "draw": "map_png map_svg write_map",
+        "draw": "map_png map_svg terminal_map write_map",
         "flat_base": "FlatBase TOUCHED",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",
         "geometry": "Point Pose Rect disc_reached length wrap",
@@ -24,7 +24,6 @@ __getattr__ = front(
         "picture": "Placer",
         "planner": "CLEARANCE_M Bystander the_obstacles the_planner",
         "scene": "PERSON RADIUS_M Inhabitant Scene Snapshot",
-        "terminal": "terminal_map",
         "world": "FairLock World",
     },
 )
