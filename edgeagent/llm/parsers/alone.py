@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import Any, Final, Literal
 
 from edgeagent.llm.parsers.call_format import CallFormat, Found, end_of, ends_from, loads, skip_blanks
-from edgeagent.llm.parsers.gemma import FUNCTION_GEMMA, GEMMA4
+from edgeagent.llm.parsers.function_calls import FUNCTION_GEMMA, GEMMA4, PYTHONIC
 from edgeagent.llm.parsers.json_calls import (
     GRANITE,
     MISTRAL,
@@ -26,7 +26,6 @@ from edgeagent.llm.parsers.json_calls import (
     guess_name,
     unreadable,
 )
-from edgeagent.llm.parsers.pythonic import PYTHONIC
 from edgeagent.llm.parsers.tool_call_tags import HERMES, XML
 from edgeagent.messages import ToolCall
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
-from edgeagent.llm.parsers import gemma, json_calls, pythonic, tool_call_tags
+from edgeagent.llm.parsers import function_calls, json_calls, tool_call_tags
 from edgeagent.llm.pattern import PatternError, pattern_expression
 from edgeagent.llm.protocol import ToolSpec
 from edgeagent.llm.schema import SchemaError, expression, fixed_values, implied_kinds, target
@@ -156,7 +156,7 @@ def _pythonic(rules: Rules, tools: _Tools) -> str:
         return f'{ws} {rules.properties(pairs)} {ws} ")"'
 
     calls = _list_of(rules, tools.alternatives(lambda name: f"{name}(", rest))
-    return f"({quoted(pythonic.OPEN)} {ws} {calls} {ws} {quoted(pythonic.CLOSE)} | {calls})"
+    return f"({quoted(function_calls.OPEN)} {ws} {calls} {ws} {quoted(function_calls.CLOSE)} | {calls})"
 
 
 def _is_python_name(name: str) -> bool:
@@ -171,7 +171,7 @@ def _mistral(rules: Rules, tools: _Tools) -> str:
     return f"{quoted(json_calls.MISTRAL_CALLS)} {ws} ({listed} | {named})"
 
 
-def _gemma(family: gemma.Gemma) -> Callable[[Rules, _Tools], str]:
+def _gemma(family: function_calls.Gemma) -> Callable[[Rules, _Tools], str]:
     def write(rules: Rules, tools: _Tools) -> str:
         call = tools.alternatives(lambda name: f"call:{name}", tools.arguments)
         return f"{quoted(family.open)} {call} {quoted(family.close)}"
@@ -181,8 +181,8 @@ def _gemma(family: gemma.Gemma) -> Callable[[Rules, _Tools], str]:
 
 _DIALECTS: Final = {
     "pythonic": PYTHON,
-    "gemma": marked("Gemma's values", gemma.GEMMA4.quote),
-    "functiongemma": marked("Gemma's values", gemma.FUNCTION_GEMMA.quote),
+    "gemma": marked("Gemma's values", function_calls.GEMMA4.quote),
+    "functiongemma": marked("Gemma's values", function_calls.FUNCTION_GEMMA.quote),
 }
 _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     "hermes": _hermes,
@@ -190,8 +190,8 @@ _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     "pythonic": _pythonic,
     "llama3": lambda rules, tools: f"{quoted(json_calls.PYTHON_TAG)}? {_json_call(rules, tools, 'parameters')}",
     "mistral": _mistral,
-    "gemma": _gemma(gemma.GEMMA4),
-    "functiongemma": _gemma(gemma.FUNCTION_GEMMA),
+    "gemma": _gemma(function_calls.GEMMA4),
+    "functiongemma": _gemma(function_calls.FUNCTION_GEMMA),
     "granite": lambda rules, tools: (
         f"{quoted(json_calls.GRANITE_CALL)} {rules.blanks} {_list_of(rules, _json_call(rules, tools))}"
     ),
