@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from edgeagent.robot.gpio_base import GpioBase
     from edgeagent.robot.gpio_parts import GpioDistance, GpioLight, GpioServo, GpioStopButton, GpioTalkButton
     from edgeagent.robot.motor_boards import RoboClaw, Sabertooth
-    from edgeagent.robot.remote_base import RemoteBase
-    from edgeagent.robot.zenoh_base import ZenohBase, open_session
+    from edgeagent.robot.remote_base import RemoteBase, ZenohBase, open_session
 
 __all__ = [
     "Base",
@@ -63,7 +62,6 @@ __getattr__ = front(
         "gpio_base": "GpioBase",
         "gpio_parts": "GpioDistance GpioLight GpioServo GpioStopButton GpioTalkButton",
         "motor_boards": "RoboClaw Sabertooth",
-        "remote_base": "RemoteBase",
-        "zenoh_base": "ZenohBase open_session",
+        "remote_base": "RemoteBase ZenohBase open_session",
     },
 )

@@ -20,7 +20,7 @@ from edgeagent.errors import EdgeAgentError
 from edgeagent.robot.base_process import keep_awake
 from edgeagent.robot.cdr import decode_twist, encode_string, encode_twist
 from edgeagent.robot.dead_mans_switch import LOOK_S, TIMEOUT_S, DeadMansSwitch, SwitchRelay
-from edgeagent.robot.zenoh_base import (
+from edgeagent.robot.remote_base import (
     ENDPOINT,
     ROBOT_KEY,
     STATE_KEY,

@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("zenoh", reason="the extra edgeagent[ros] is not installed")
 
 from edgeagent.errors import ConfigError, DriveError
-from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session, zenoh_base
+from edgeagent.robot import BaseDriver, BaseLimits, Velocity, ZenohBase, encode_twist, open_session, remote_base
 
 from .bases import LIMIT_S, calls, until
 
@@ -389,7 +389,7 @@ def test_an_endpoint_that_is_none_is_refused(robot: Robot) -> None:
     ],
 )
 def test_an_endpoint_beyond_this_machine_is_seen(endpoint: str, local: bool) -> None:
-    assert zenoh_base.is_local(endpoint) == local
+    assert remote_base.is_local(endpoint) == local
 
 
 def test_a_switch_that_can_not_start_says_why(robot: Robot) -> None:
