@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from edgeagent.front import front
 
 if TYPE_CHECKING:
-    from edgeagent.house.flat_base import FlatBase
+    from edgeagent.house.drivetrain import FlatBase
     from edgeagent.house.house import HouseRobot
 
 __all__ = ["FlatBase", "HouseRobot"]
@@ -13,10 +13,9 @@ __all__ = ["FlatBase", "HouseRobot"]
 __getattr__ = front(
     __name__,
     {
-        "drivetrain": "Battery CAPACITY_MJ Drivetrain Limits STEP_S",
+        "drivetrain": "Battery CAPACITY_MJ Drivetrain FlatBase Limits STEP_S TOUCHED",
         "command_report": "announcement report",
         "draw": "map_png map_svg terminal_map write_map",
-        "flat_base": "FlatBase TOUCHED",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",
         "geometry": "Point Pose Rect disc_reached length wrap",
         "house": "HouseRobot",
