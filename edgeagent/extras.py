@@ -38,10 +38,11 @@ def install(extra: Extra) -> str:
 
 def lacking(extra: Extra) -> list[str]:
     """The modules of an extra that are not installed."""
-    return [module for module in MODULES[extra] if not _is_here(module)]
+    return [module for module in MODULES[extra] if not is_here(module)]
 
 
-def _is_here(module: str) -> bool:
+def is_here(module: str) -> bool:
+    """True if a module is installed."""
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):  # somebody keeps it from being imported

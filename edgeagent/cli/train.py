@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,6 +19,7 @@ import typer
 from edgeagent.cli import exits, options, streams
 from edgeagent.cli.streams import one_line
 from edgeagent.errors import ConfigError
+from edgeagent.extras import is_here
 from edgeagent.resources import expanded
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _check_machine(*, anyway: bool) -> None:
     Raises:
         ConfigError: The text says what to do.
     """
-    missing = [name for name in _NEEDED if not _is_here(name)]
+    missing = [name for name in _NEEDED if not is_here(name)]
     if missing:
         raise ConfigError(f'training needs {" and ".join(missing)}, not installed here: pip install "edgeagent[train]"')
     cores = len(os.sched_getaffinity(0))
@@ -118,13 +118,6 @@ def _check_machine(*, anyway: bool) -> None:
             f"this board has {cores} cores of an ARM processor, and training would take hours: run the same command on "
             "a PC, and copy the .gguf and the .toml beside it to the board; --anyway trains here"
         )
-
-
-def _is_here(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except (ImportError, ValueError):  # somebody keeps it from being imported
-        return False
 
 
 def _check_target(path: Path, *, force: bool) -> None:
