@@ -14,7 +14,7 @@ ALLOWED = {
     "hooks/run_records.py": "the time of a record",
     "session/audit.py": "the time of a record",
     "web/story.py": "the time beside a line",
-    "llm/template.py": "the date that a template asks for",
+    "llm/prompt.py": "the date that a template asks for",
     "models/intake.py": "the date of a pulled model",
     "stt/whisper_model.py": "the age of a measurement, which is made again when it is old or of tomorrow",
 }

@@ -38,12 +38,11 @@ from edgeagent.llm.opening import (
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
 from edgeagent.llm.parsers.tool_call_tags import HERMES
 from edgeagent.llm.prefixes import Marker, Prefixes, PrefixFiles, fingerprint
-from edgeagent.llm.prompt import Prompter, wants_thinking
+from edgeagent.llm.prompt import ChatTemplate, Prompter, wants_thinking
 from edgeagent.llm.protocol import End, InferenceLock, LLMEvent, LLMRequest, drain
 from edgeagent.llm.quirks import Adapter, Quirks, detect_format, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.stream_gate import THINKING_MARKERS, StreamGate, ends_in_thinking
-from edgeagent.llm.template import ChatTemplate
 from edgeagent.llm.window import check_length
 from edgeagent.messages import Message
 from edgeagent.models.catalog import CallGate

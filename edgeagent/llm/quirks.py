@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from edgeagent.errors import ModelError
 from edgeagent.llm.parsers import FORMATS, CallFormat
+from edgeagent.llm.prompt import Chat, ChatTemplate, as_chat
 from edgeagent.llm.protocol import ToolCallEnd
 from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.llm.template import Chat, ChatTemplate, as_chat
 from edgeagent.messages import Message, ToolCall
 
 _SYSTEM, _USER, _TOOL, _RESULT = "qsystemq", "quserq", "qtoolq", "qresultq"
