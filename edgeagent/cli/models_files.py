@@ -209,14 +209,10 @@ def verify(names: list[str]) -> None:
             found = store.verify(entry)
         for finding in found:
             streams.answer(f"{entry.name}  {finding.path.name}  {finding.text}")
-        if any(_bad(finding) for finding in found):
+        if any(finding.verdict in ("missing", "differs") for finding in found):
             bad.append(entry.name)
     if bad:
         raise ModelError(f"not what they should be: {', '.join(bad)}. Remove and pull them again")
-
-
-def _bad(finding: store.Finding) -> bool:
-    return finding.verdict in ("missing", "differs")
 
 
 _TENTHS: Final = 10

@@ -103,12 +103,8 @@ def _row(entry: Entry, machine: Machine) -> _Row:
     return _Row(entry=entry, here=here, size=size_of(entry), needed=needed, fit=fit(needed, machine))
 
 
-def _order(row: _Row) -> tuple[int, bool, int]:
-    return (_kinds().index(_kind(row.entry)), not row.entry.packaged, row.size or 0)
-
-
-def _kinds() -> tuple[str, ...]:
-    return ("mind", "recogniser", "voice")
+def _order(row: _Row) -> tuple[str, bool, int]:
+    return (_kind(row.entry), not row.entry.packaged, row.size or 0)
 
 
 def _kind(entry: Entry) -> str:

@@ -11,7 +11,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from edgeagent.characters import without_escapes
 from edgeagent.hooks.hook import (
@@ -75,12 +75,8 @@ def _shown(payload: Payload) -> str:
             return _call(call)
         case AfterTool(call=call, result=result):
             return f"{call.name}: {result.status}: {result.text}"
-    return _ended(payload)
-
-
-def _ended(result: Any) -> str:
-    """Of a RunResult, which this room does not know."""
-    return f"{result.reason} after {result.elapsed_s:.2f} s: {result.reply}"
+    # a RunResult, which this room does not know
+    return f"{payload.reason} after {payload.elapsed_s:.2f} s: {payload.reply}"
 
 
 def _call(call: ToolCall) -> str:

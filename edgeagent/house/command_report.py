@@ -36,7 +36,8 @@ def announcement(call: ToolCall) -> str:
             return f"On my way to the {_name(arguments.get('place'))}."
         case "drive":
             distance_m = _value(arguments.get("distance_m"))
-            return f"Driving {'back ' if distance_m < 0 else ''}{_metres(abs(distance_m))}."
+            way = f"{number(abs(distance_m), 2)} meter{'' if abs(distance_m) == 1 else 's'}"
+            return f"Driving {'back ' if distance_m < 0 else ''}{way}."
         case "turn":
             angle_deg = _value(arguments.get("angle_deg"))
             return f"Turning {'right' if angle_deg < 0 else 'left'}."
@@ -69,10 +70,6 @@ def _name(value: object) -> str:
 
 def _value(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _metres(value: float) -> str:
-    return f"{number(value, 2)} meter{'' if value == 1 else 's'}"
 
 
 def arrival(place: FlatRoom | Landmark) -> str:

@@ -236,7 +236,8 @@ def picture(now: Snapshot) -> tuple[Shape, ...]:
     things = _things(now, placer)
     shapes: list[Shape] = [Box(FRAME, PAPER)]
     shapes += [Box(room.outline, _ROOMS[room.name]) for room in flat.rooms]
-    shapes += _dock(flat)
+    if dock := flat.landmark(DOCK):
+        shapes.append(Box(dock.outline, "#cdeccd", "#4f9d57", 0.06))
     shapes += [Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06) for one in flat.obstacles if one.room]
     shapes += [Box(one.outline, _WALL) for one in flat.obstacles if one.name == WALL]
     shapes += _openings(flat)
@@ -244,11 +245,6 @@ def picture(now: Snapshot) -> tuple[Shape, ...]:
     shapes += names
     shapes += _other_names(flat, placer)
     return (*shapes, *things, *person, *robot, *_legend(now))
-
-
-def _dock(flat: Flat) -> list[Shape]:
-    dock = flat.landmark(DOCK)
-    return [Box(dock.outline, "#cdeccd", "#4f9d57", 0.06)] if dock else []
 
 
 def _openings(flat: Flat) -> list[Shape]:
@@ -362,10 +358,7 @@ def _legend(now: Snapshot) -> list[Shape]:
     )
     texts = [Label(text, Point(0.0, 0.95 - 0.26 * row), 0.19, _INK, "start") for row, text in enumerate(lines)]
     bar_y = 0.12
-    bars = [Box(Rect(x, bar_y, x + 0.5, bar_y + 0.07), fill, _INK) for x, fill in _scale()]
+    parts = [(0.5 * part, _INK if part % 2 == 0 else PAPER) for part in range(4)]
+    bars = [Box(Rect(x, bar_y, x + 0.5, bar_y + 0.07), fill, _INK) for x, fill in parts]
     ends = [Label(text, Point(x, bar_y + 0.22), _TEXT_M, _INK) for x, text in ((0.0, "0"), (1.0, "1"), (2.0, "2 m"))]
     return [*texts, *bars, *ends]
-
-
-def _scale() -> list[tuple[float, str]]:
-    return [(0.5 * part, _INK if part % 2 == 0 else PAPER) for part in range(4)]

@@ -58,10 +58,6 @@ _UNIT: Final = 0.01
 _NOBODY: Final = "nobody reads what the dead man's switch passes on: is the robot's node there?"
 
 
-def _behind_a_switch() -> BaseLimits:
-    return BaseLimits(board_timeout_s=TIMEOUT_S)
-
-
 @dataclass(kw_only=True)
 class RemoteBase(ABC):
     """Rules of a base behind a transport, whose class adds ``connect``, ``publish`` and ``disconnect``.
@@ -72,7 +68,7 @@ class RemoteBase(ABC):
         answer_s: Seconds until switch, robot and odometry must have been heard at the start.
     """
 
-    limits: BaseLimits = field(default_factory=_behind_a_switch)
+    limits: BaseLimits = field(default_factory=lambda: BaseLimits(board_timeout_s=TIMEOUT_S))
     has_odometry: bool = True
     answer_s: float = ANSWER_S
 

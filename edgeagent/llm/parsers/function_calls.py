@@ -48,7 +48,7 @@ class Pythonic:
         closed = text.find(CLOSE, at) if marked else -1
         if end is None and closed < 0:
             return Found(len(text), (_unreadable(text[at:]),)) if final else None
-        if end is None or (0 <= closed < end and not _is_code(text[at:end])):
+        if end is None or (0 <= closed < end and _read(text[at:end]) is None):
             return Found(closed + len(CLOSE), (_unreadable(text[at:closed]),))
         calls = _read(text[at:end])
         if calls is None:
@@ -62,10 +62,6 @@ class Pythonic:
             elif not final and CLOSE.startswith(text[after:]):
                 return None
         return Found(end, calls)
-
-
-def _is_code(text: str) -> bool:
-    return _read(text) is not None
 
 
 def _read(text: str) -> tuple[ToolCall, ...] | None:
