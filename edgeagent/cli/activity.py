@@ -189,8 +189,7 @@ RESTING: Final = (State.ASLEEP, State.LISTENING)
 """States in which nothing is answered and nothing said."""
 _REDACTED: Final = PII()
 
-VoiceOrRun = events.Event | events.VoiceEvent
-Item = VoiceOrRun | Line | None
+Item = events.Event | events.VoiceEvent | Line | None
 
 
 class TalkLines:
@@ -215,9 +214,13 @@ class TalkLines:
         """When the speech ended that is answered next."""
         self._texts: dict[str, str] = {}
 
-    def lines(self, event: VoiceOrRun) -> list[Line]:
-        """Returns the lines to show for an event; most have nothing to show."""
+    def lines(self, event: Item) -> list[Line]:
+        """Returns the lines to show for an event; most have nothing to show. A line is shown as it is."""
         match event:
+            case None:
+                return []
+            case Line():
+                return [event]
             case events.VoiceEvent():
                 return self._voice(event)
             case events.AgentEnd(reason="aborted", abort_reason=why) if why != "deadline":
@@ -301,6 +304,5 @@ class LinesView:
         self._lines = TalkLines(name)
 
     def show(self, item: Item) -> None:
-        if item is not None:
-            for line in [item] if isinstance(item, Line) else self._lines.lines(item):
-                streams.answer(line.text)
+        for line in self._lines.lines(item):
+            streams.answer(line.text)

@@ -157,9 +157,7 @@ class TalkScreen(Screen):
     # --- what is shown ----------------------------------------------------------------------------------------------
 
     def _take(self, item: Item) -> None:
-        if item is None:
-            return
-        for line in [item] if isinstance(item, Line) else self._lines.lines(item):
+        for line in self._lines.lines(item):
             self._show(line)
 
     def _message(self) -> StyleAndTextTuples:
