@@ -15,7 +15,7 @@ from edgeagent import events
 from edgeagent.audio.device import Samples
 from edgeagent.cli import streams
 from edgeagent.cli.activity import JsonView
-from edgeagent.cli.streams import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, shortened, toned
+from edgeagent.cli.streams import CLEAR_LINE, one_line, shortened, toned
 from edgeagent.stt import hearing
 from edgeagent.stt.confirming import confirm, missed
 from edgeagent.stt.hearing import HearingEvent, Level, SpottedPhrase
@@ -104,6 +104,10 @@ class Utterances:
             self._recordings.keep(utterance.sound, transcript)
 
 
+METER_CELLS: Final = 20
+"""Columns of a meter of sound."""
+METER_EVERY_S: Final = 0.09
+"""Seconds between two drawings of a meter."""
 _QUIETEST_DB: Final = -70.0
 _NOT_UNDERSTOOD: Final = "(not understood)"
 

@@ -40,10 +40,6 @@ LINE_LIMIT: Final = 1 << 20
 """Bytes of a line that are kept; no model has a window for more, and a pipe may send no line end at all."""
 CLEAR_LINE: Final = "\r\x1b[2K"
 """Empties the line of the cursor."""
-METER_CELLS: Final = 20
-"""Columns of a meter of sound."""
-METER_EVERY_S: Final = 0.09
-"""Seconds between two drawings of a meter."""
 YES: Final = frozenset({"y", "yes", "ok", "allow"})
 YES_OR_NO: Final = "[y/N]"
 """End of a question that only a clear yes answers with yes."""

@@ -13,8 +13,8 @@ from edgeagent.check.voice_plan import Kind, PlannedLine
 from edgeagent.check.voice_score import Attempt, RecogniserScore, Tally, VoiceReport, VoiceScore
 from edgeagent.check.voice_sound import RoomSound
 from edgeagent.cli import streams
-from edgeagent.cli.listen_view import meter
-from edgeagent.cli.streams import CLEAR_LINE, METER_CELLS, METER_EVERY_S, one_line, toned
+from edgeagent.cli.listen_view import METER_CELLS, METER_EVERY_S, meter
+from edgeagent.cli.streams import CLEAR_LINE, one_line, toned
 from edgeagent.config import Config
 from edgeagent.stt.hearing import Level
 
