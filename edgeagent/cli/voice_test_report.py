@@ -234,10 +234,7 @@ class StageView:
 
     def move(self, distance: str) -> None:
         self._line(toned(f"please go to: {one_line(distance)}", "name", colour=self._colour))
-        if sys.stdin.isatty():
-            sys.stderr.write("Enter when you are there ")
-            sys.stderr.flush()
-            sys.stdin.readline()
+        streams.typed("Enter when you are there ")
 
     def end(self) -> None:
         """Takes the meter away."""
