@@ -165,9 +165,8 @@ def _interrupted(said: Sequence[tuple[str, str, tuple[float, float], float]], ga
             waited = talk.pass_until(lambda: bool(log.of("barge_in", action="hold")), 2 * SOON_S)
             found.append(None if early or not waited else talk.now_s - heard.start_s)
             if early or not waited:
-                tell(
-                    f"{'held before' if early else 'not held by'} {text!r} by {voice}, echo {gain_db:+g} dB: {talk.state}"
-                )
+                how = "held before" if early else "not held by"
+                tell(f"{how} {text!r} by {voice}, echo {gain_db:+g} dB: {talk.state}")
             talk.pass_s(max(heard.end_s - talk.now_s, 0.0))  # or the next one begins under the rest of this
             talk.conversation.stop("the next one")
             talk.settle()
