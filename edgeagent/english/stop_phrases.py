@@ -212,7 +212,7 @@ def _by_first_word(phrases: Iterable[_Words]) -> dict[str, list[_Words]]:
 
 Verdict = Literal["confirmed", "denied", "unclear"]
 
-_MENTION: Final = lists("mentions")
+MENTION: Final = lists("mentions")
 _ENDINGS: Final = ("s", "es", "d", "ed", "ing")
 FEW: Final = 3
 """Words of a short sentence, in which the phrase may have been misheard."""
@@ -239,7 +239,7 @@ def is_forbidden(before: list[str]) -> bool:
             return True
         if word == "no" and before[place + 1 : place + 2] == ["need"]:
             return True
-        if word not in _MENTION.between and word != "need":
+        if word not in MENTION.between and word != "need":
             return False
     return False
 

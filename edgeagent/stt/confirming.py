@@ -19,6 +19,7 @@ from typing import Final
 from edgeagent.english.stop_phrases import (
     FEW,
     HEARD_FOR_STOP,
+    MENTION,
     Verdict,
     is_forbidden,
     is_inflected,
@@ -97,8 +98,6 @@ _SURE: Final = 0.5
 _MOST_SURE: Final = 0.7
 """The same where a transcript that goes on, or a short one, denies a command to stop. Of 85 that an early look could
 hear in noise at 10 dB, 4 are denied at ``_SURE`` and none so; of 444 short ones, 2 ("halt" heard as "oh") and none."""
-_NAMED: Final = 2
-"""Words that may call a robot: "hey robi"."""
 _MOST: Final = 500
 """Words that are read; nobody says more in a turn."""
 
@@ -133,11 +132,13 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
 
 
 def _is_other_form(words: list[str], wanted: list[str]) -> bool:
-    """True if a long sentence tells of the phrase in another form: "the elevator stopped between two floors".
+    """True if a long sentence tells of somebody, and has the phrase in another form: "the elevator stopped between two
+    floors".
 
-    One at its beginning may have been the phrase, behind a name, and so may one at its end.
+    Not where a command may stand, at its end or behind a word that begins one: "i said stopped right now".
     """
-    return len(words) > FEW and is_inflected(words[_NAMED:-1], wanted)
+    tells = words[:1] and words[0] in MENTION.third and MENTION.address.isdisjoint(words)
+    return len(words) > FEW and bool(tells) and is_inflected(words[1:-1], wanted)
 
 
 def _of_few(words: list[str], start: int, end: int) -> Verdict:
@@ -159,6 +160,12 @@ def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | No
 
     verdicts = ((phrase, confirm(transcript, phrase)) for phrase in phrases)
     return next((one for one, judged in verdicts if judged == "confirmed" or called(_words(one), judged)), None)
+
+
+def begins(transcript: RecognisedText, phrase: str) -> bool:
+    """True if a transcript begins with the phrase."""
+    wanted = _words(phrase)
+    return _words(transcript.text)[: len(wanted)] == wanted
 
 
 def occurrences(transcript: RecognisedText | str, phrases: Iterable[str]) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
-from edgeagent.english.stop_phrases import FEW, LOOKED_FOR
+from edgeagent.english.stop_phrases import FEW, LOOKED_FOR, StopPhrases
 from edgeagent.errors import RecognitionError
 from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
@@ -56,6 +56,7 @@ _CALLED: Final = 16.0
 """A wake word began the utterance if the log probability of that in place of the first words is only so much less than
 of Whisper's text: names are new to it, and "hey robi" is "hey robot" or "a roll by". Of 38 calls by heart, joe and slt
 in the room 37 are so near; of 35 lines of talk three: "hey ruby", "hey robin" and "hey robert"."""
+_STOPS: Final = StopPhrases()
 _LIMIT_S: Final = 10.0
 """A stage that takes longer is not waited for."""
 
@@ -348,7 +349,7 @@ class FusedTranscriber:
     def _called(self, piece: WrittenPiece, check: Check) -> str | None:
         """Returns Whisper's text with a wake word in place of its first words, where they may have been that."""
         own = as_spoken(piece.texts[0].text)
-        if not self._calls or any(_has(own, call) for call in self._calls):
+        if not self._calls or _STOPS.read(own) is not None or any(_has(own, call) for call in self._calls):
             return None
         fits: dict[str, float] = {}
         for text in (text for call in self._calls for text in with_call(own, call)):

@@ -155,9 +155,10 @@ class StopWords:
 
     def tick(self, now_s: float, turn: Turn | None) -> None:
         """Time decides where nothing else does, and ends a pause in which nobody speaks."""
-        if self._paused_s is not None:
-            self._paused_s = now_s if turn is not None and turn.speaking else self._paused_s
-            if now_s - self._paused_s >= PAUSE_S:
+        if (paused_s := self._paused_s) is not None:
+            if turn is not None and turn.speaking:
+                self._paused_s = now_s
+            elif now_s - paused_s >= PAUSE_S:
                 self.end_pause()
         outcome = self.watch.due(now_s, moves=self._robot.runs.moves)
         self._decided(outcome, turn, by_words=self.watch.was_said)
@@ -296,11 +297,11 @@ class StopWords:
 
     def pause(self, now_s: float) -> None:
         """Holds motion for ``PAUSE_S``, or until somebody is understood, because few words were not."""
-        self._paused_s = now_s
         self._latch.hold(_UNCLEAR, owner=self._pause)
+        self._paused_s = now_s  # last, so that whoever ends it meanwhile leaves no hold that nobody ends
 
     def end_pause(self) -> None:
-        """Motion goes on that waited for words that were not understood."""
+        """Motion goes on that waited for words that were not understood. Any thread."""
         self._paused_s = None
         self._latch.release(owner=self._pause)
 

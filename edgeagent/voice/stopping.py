@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from edgeagent.english.stop_phrases import Grade, StopPhrases
-from edgeagent.stt.confirming import confirm, excludes, forbids, missed, nothing_like, occurrences, starts, unlike
+from edgeagent.stt.confirming import (
+    begins,
+    confirm,
+    excludes,
+    forbids,
+    missed,
+    nothing_like,
+    occurrences,
+    starts,
+    unlike,
+)
 from edgeagent.stt.hearing import RecognisedText, SpottedPhrase
 
 AFTER_SPEECH_S: Final = 1.0
@@ -61,6 +71,8 @@ class _Waiting:
     speech_end_s: float | None
     guessed: bool = False
     """True if the words of now, a guess, say it."""
+    was_guessed: bool = False
+    """True if a guess has said it."""
     apart: bool = False
     """True if the speech of now is not the one of the word."""
     look_s: float = field(init=False)
@@ -68,6 +80,11 @@ class _Waiting:
 
     def __post_init__(self) -> None:
         self.look_s = self.keyword.end_s + _BEYOND_S
+
+    def note(self, meant: str | None) -> None:
+        """Notes whether what was told last is a guess that says it."""
+        self.guessed = meant == "guess"
+        self.was_guessed |= self.guessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +156,7 @@ class StopWatch:
         for said in reversed(self._said):
             meant = self._meant(word, said)
             if said is self._said[-1]:
-                word.guessed = meant == "guess"
+                word.note(meant)
             if meant is not None and meant != "guess" and said.transcript.final:
                 return self._decided(word, meant)
         return None
@@ -182,7 +199,7 @@ class StopWatch:
         outcome: Outcome | None = None
         for word in tuple(self._waiting):
             meant = self._meant(word, said)
-            word.guessed = meant == "guess"
+            word.note(meant)
             if meant is not None and meant != "guess":
                 outcome = self._decided(word, meant)
             if outcome == "trip":
@@ -288,6 +305,8 @@ class StopWatch:
         inside = said.sound_s is not None and said.sound_s <= keyword.end_s - _SPOKEN_S - _LATE_S
         if inside and excludes(said.transcript, keyword.phrase, self._phrases):
             verdict = "denied"
+        if word.was_guessed and begins(said.transcript, keyword.phrase):
+            return None  # "stop", and then "watch out for the cat", is "stop watch" too
         before = self._stops_before(keyword, said)
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None

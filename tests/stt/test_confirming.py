@@ -89,7 +89,19 @@ def test_another_form_of_the_word_within_a_long_doubtful_sentence_denies_it() ->
 
 
 @pytest.mark.parametrize(
-    "text", ["stopped the motor now please", "hey robi stopped", "go to the kitchen stopped", "she stopped it"]
+    "text",
+    [
+        "stopped the motor now please",
+        "hey robi stopped",
+        "go to the kitchen stopped",
+        "she stopped it",
+        "okay now please stopped it",
+        "hey robi please stopped the car",
+        "no no no stopped it now",
+        "i said stopped right now",
+        "will you please stopped the robot",
+        "robot robot robot stopped stopped",
+    ],
 )
 def test_another_form_of_the_word_where_a_command_may_stand_denies_nothing(text: str) -> None:
     assert confirm(doubtful(text), "stop") == "unclear"

@@ -39,6 +39,15 @@ def test_a_guess_that_says_something_else_soon_does_not_trip() -> None:
     assert watch.told(RecognisedText("where did you grow up")) == "release"
 
 
+def test_a_word_that_a_guess_has_said_is_not_denied_by_what_follows_it() -> None:
+    watch = _watch()
+    watch.told(_partial("stop"))
+    watch.told(_partial("stop watch"))
+    assert watch.told(RecognisedText("stop watch out for the cat"), ended_s=11.5) is None
+    watch.speech(ended_s=11.5)
+    assert watch.due(11.51 + AFTER_SPEECH_S) == "trip"
+
+
 def test_a_transcript_that_denies_it_releases() -> None:
     assert _watch().told(RecognisedText("don't stop")) == "release"
     assert _watch().told(RecognisedText("the bus stop is far away")) == "release"
