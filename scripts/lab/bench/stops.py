@@ -240,7 +240,8 @@ def main() -> None:
                         times = run(talk, log, trial, place)
                         kept.put(str(trial.number), times)
                         if times and not _done(times):
-                            print(f"missed {trial}: {times}: {log.brief()}", file=sys.stderr, flush=True)
+                            held = talk.conversation.latch.reason or "nothing holds it"
+                            print(f"missed {trial}: {times}: {log.brief()}: {held}", file=sys.stderr, flush=True)
                         known[trial.number] = times
             made.update({number: times for number, times in known.items() if times})
     _print(rows([each for each in trials if each.number in made], made))
