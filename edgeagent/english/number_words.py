@@ -77,10 +77,10 @@ def is_share(word: str) -> bool:
     return found is not None and 0 < int(found[1]) < int(found[2]) and int(found[2]) in _DENOMINATORS
 
 
-def sides(word: str) -> tuple[int, ...]:
-    """The numbers on both sides of a slash: 12 and 25 of 12/25; none of any other word."""
-    found = _WRITTEN.fullmatch(word)
-    return (int(found[1]), int(found[2])) if found else ()
+def sides(word: str) -> tuple[float, ...]:
+    """The numbers of a word that holds several: 12 and 25 of 12/25, 1.2 and 3 of 1.2.3; none of any other word."""
+    several = word[:1].isdigit() and ("/" in word or word.count(".") > 1)
+    return tuple(map(float, _FIGURES.findall(word))) if several else ()
 
 
 def part(word: str) -> float | None:

@@ -27,10 +27,13 @@ _NOISE: Final = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|♪")
 _PERCENT: Final = re.compile(r"(?<=[0-9])\s*%")
 _SIGNS: Final = str.maketrans({sign: f" {normalize('NFKC', sign)}" for sign in "⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅑⅒"})
 """Fractions of one letter as two numbers; the halves and quarters are left to ``inverse``."""
-_FRACTION: Final = re.compile(r"([0-9]+)\s*[/⁄∕]\s*([0-9]+)(?:(?:rd|th|nd)s?\b)?")  # noqa: RUF001 - slashes look alike
+_SLASH: Final = re.compile(r"(?<=[0-9])([.,]?)\s*[/⁄∕]\s*(?=[.,]?[0-9])")  # noqa: RUF001 - slashes look alike
+_UNDER: Final = re.compile(r"(?<=[0-9])(/[0-9]+)(?:rd|th|nd)s?\b")
 _WORD: Final = re.compile(
-    r"(?<![0-9/])[0-9]+/[0-9]+(?![0-9/])|[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*"
+    r"[0-9]++(?:[.,][0-9]++)*+(?:[.,]?/[.,]?[0-9]++(?:[.,][0-9]++)*+)+|[0-9]++(?:\.[0-9]++){2,}"
+    r"|[0-9]+(?:[.:][0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*"
 )
+"""A fraction, a date and a version are one word each, of which only the first is a number: 1/2, 12/25/2026, 1.2.3."""
 _TOKENS: Final = lists("tokens")
 _ENDINGS: Final = _TOKENS.table("endings")
 _ONE_WORD: Final = _TOKENS.table("one_word")
@@ -51,7 +54,7 @@ def words_of(text: str) -> list[str]:
 @lru_cache(maxsize=_KEPT)
 def _words(text: str) -> tuple[str, ...]:
     plain = _NOISE.sub(" ", _PERCENT.sub(" percent ", plain_apostrophes(text)))
-    plain = _FRACTION.sub(r"\1/\2", plain.translate(_SIGNS))
+    plain = _UNDER.sub(r"\1", _SLASH.sub(r"\1/", plain.translate(_SIGNS)))
     made: list[str] = []
     for word in _WORD.findall(inverse_normalised(plain).lower()):
         made += _apart(_ONE_WORD.get(word, word)).split()

@@ -86,11 +86,11 @@ def lists(file: str) -> Lists:
     return Lists(file)
 
 
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.:/][0-9]+)?")
+_NUMBER: Final = re.compile(r"[0-9]+(?:[.,:/]+[0-9]+)*")
 
 
 def is_number(word: str) -> bool:
-    """True if a word is a number, a fraction or a time in digits."""
+    """True if a word is a number, a fraction, a date or a time in digits."""
     return _NUMBER.fullmatch(word) is not None
 
 

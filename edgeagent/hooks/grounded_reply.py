@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
-from edgeagent.english.number_words import CLOCK, UNITS, sides
+from edgeagent.english.number_words import CLOCK, UNITS, ratio, sides
 from edgeagent.english.sentence_rules import CLASS
 from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
 from edgeagent.english.word_data import is_number, lists
@@ -59,7 +59,7 @@ class KnownNumbers:
             found = amounts_of(words)
             self._amounts += [*found, *derived(found, words)]
             # "3/5 loads done": three of five
-            self._amounts += [Amount(side, "", side, 0, 0) for word in words for side in sides(word)]
+            self._amounts += [_bare(side) for word in words for side in sides(word)]
             self._clocks |= _clocks(words)
 
     def has_all_of(self, sentence: str, *, count: int) -> bool:
@@ -90,7 +90,12 @@ def _words(text: str) -> Iterator[list[str]]:
 
 
 def _told(words: Sequence[str]) -> list[Amount]:
-    return [one for one in amounts_of(words) if any(map(is_number, words[one.start : one.end]))]
+    amounts = [one for one in amounts_of(words) if any(map(is_number, words[one.start : one.end]))]
+    return amounts + [_bare(side) for word in words if ratio(word) is None for side in sides(word)]
+
+
+def _bare(number: float) -> Amount:
+    return Amount(number, "", number, 0, 0)
 
 
 def _rounds_to(known: float, told: float) -> bool:

@@ -89,6 +89,7 @@ def test_numbers_of_the_persons_are_told() -> None:
         ),
         ("It is 20 meters.", ['{"distance": 3}'], "Distance: 3."),
         ("I drove 2/3 of a meter.", ["drove forward 3 m"], "Drove forward 3 m."),
+        ("It is 12/25/2026, 3 meters.", ["drove forward 3 m"], "Drove forward 3 m."),
     ],
 )
 def test_a_sentence_with_another_number_is_made_of_the_results(reply: str, results: list[str], told: str) -> None:
