@@ -48,8 +48,10 @@ _FEW: Final = _LISTS.table("few")
 _TIMES: Final = _LISTS.table("times")
 _INEXACT: Final = frozenset({0.0254, 0.3048, 0.9144, 1609.344, 57.29578, 0.45359237})
 _ROUNDED: Final = 0.03
-"""Share by which a converted foot, inch or pound, or a third, may be rounded."""
+"""Share by which a converted foot, inch or pound may be rounded, and the largest for a third."""
 _EXACT: Final = 0.001
+_HALF_CENT: Final = 0.005
+"""By so much the value of a fraction may be rounded: 0.67 for 2/3."""
 _CENTS: Final = 10
 """Two digits behind a unit are of the next smaller one: "1 meter 80", "1 minute 30"."""
 _SMALLER: Final[dict[tuple[Dimension, int], float]] = {("length", 1): 0.01, ("time", 60): 1.0, ("time", 3600): 60.0}
@@ -72,6 +74,7 @@ class Amount:
         start, end: Its words.
         negative: "minus" stands before it.
         tolerance: Share by which it may be rounded.
+        vague: Nobody can tell of what it is one, as of 1/2 in "gate 1/2", or if two numbers are one, as in "1/2 1/2 m".
     """
 
     value: float
@@ -81,6 +84,7 @@ class Amount:
     end: int
     negative: bool = False
     tolerance: float = _EXACT
+    vague: bool = False
 
     def is_about(self, value: float) -> bool:
         """True if a value is this amount, whatever its sign."""
@@ -120,16 +124,27 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
     return found
 
 
+def has_unread(words: Sequence[str], amounts: Iterable[Amount]) -> bool:
+    """True if figures are among words that are no amount, and no time: 12/25, 1.5/2, 1/2/3."""
+    read = {at for one in amounts for at in range(one.start, one.end)}
+    unread = (word for at, word in enumerate(words) if at not in read and is_number(word))
+    return any(not figures(word) and ":" not in word for word in unread)
+
+
 def counted(words: Collection[str]) -> set[int]:
     """Numbers of things that words tell otherwise than as an amount: "the third pallet", "pallet one", "on 12/25"."""
     ranks = {number_words.rank(word) for word in words}
-    sides = {side for word in words if not number_words.is_share(word) for side in number_words.sides(word)}
-    return sides | {rank for rank in ranks if rank is not None} | ({1} if "one" in words else set())
+    dates = (word for word in words if number_words.ratio(word) is not None and not number_words.is_share(word))
+    return (
+        {int(side) for word in dates for side in number_words.sides(word)}
+        | {rank for rank in ranks if rank is not None}
+        | ({1} if "one" in words else set())
+    )
 
 
 def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
     """Derives amounts from others: sums of hours and minutes, "two plus three", "two meters three times"."""
-    for first, second in pairwise(said):
+    for first, second in pairwise(one for one in said if not one.vague):
         between = [word for word in words[first.end : second.start] if word not in ("and", "a", "by")]
         dimension = second.dimension or first.dimension
         left = _in(first, second)
@@ -150,12 +165,14 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
     units = _with_units(said)
     counts = {one.value for one in said if one.dimension == "times"}
     for one in said:
+        if one.vague:
+            if not one.dimension:  # "dim to 3/4"
+                yield replace(one, dimension="percent", value=100 * one.value, vague=False)
+            continue
         for other in units:
             # "three minutes, no, make that eight"
             if not one.dimension:
                 yield _in_unit_of(one, other)
-        if not one.dimension and _ends_in_part(words[: one.end]):  # "dim to 3/4"
-            yield replace(one, dimension="percent", value=100 * one.value)
         for count in counts:
             if one.dimension != "times":
                 yield replace(one, value=one.value * count)
@@ -164,7 +181,8 @@ def derived(said: Sequence[Amount], words: Sequence[str]) -> Iterator[Amount]:
 def in_units_of(amounts: Iterable[Amount], earlier: Sequence[str]) -> Iterator[Amount]:
     """Numbers without a unit in the units of the newest earlier text that has any: "five minutes", "make it ten"."""
     units = next(filter(None, (_with_units(amounts_in(text)) for text in reversed(earlier))), [])
-    return (_in_unit_of(one, other) for one in amounts if not one.dimension for other in units)
+    bare = (one for one in amounts if not (one.dimension or one.vague))
+    return (_in_unit_of(one, other) for one in bare for other in units)
 
 
 def in_other_units(words: Sequence[str], earlier: Sequence[str]) -> Iterator[Amount]:
@@ -179,13 +197,14 @@ def in_other_units(words: Sequence[str], earlier: Sequence[str]) -> Iterator[Amo
 
 def _with_units(amounts: Iterable[Amount]) -> list[Amount]:
     """An amount of each unit: of many amounts few differ in it, so the work grows as their number does."""
-    those = [one for one in amounts if one.dimension not in ("", "times") and one.bare]
+    those = [one for one in amounts if one.dimension not in ("", "times") and one.bare and not one.vague]
     return list({(one.dimension, f"{one.value / one.bare:.9g}", one.tolerance): one for one in those}.values())
 
 
 def _in_unit_of(one: Amount, other: Amount) -> Amount:
-    value = one.bare * other.value / other.bare
-    return replace(one, value=value, dimension=other.dimension, tolerance=other.tolerance)
+    factor = other.value / other.bare
+    tolerance = _ROUNDED if any(math.isclose(factor, inexact) for inexact in _INEXACT) else one.tolerance
+    return replace(one, value=one.bare * factor, dimension=other.dimension, tolerance=tolerance)
 
 
 def _in(one: Amount, like: Amount) -> float:
@@ -205,8 +224,9 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
     if read is None:
         return None
     number, end, needs_unit = read
+    sure: bool | None = True
     if not needs_unit or words[end - 1] == "one":
-        number, end = _with_part(words, number, end)
+        number, end, sure = _with_part(words, start, number, end)
     is_part = _ends_in_part(words[start:end])
     unit_at = end
     while unit_at < len(words) and words[unit_at] in _LISTS.between:
@@ -214,21 +234,38 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
     unit = _UNITS.get(words[unit_at]) if unit_at < len(words) else None
     if number > 1 and not is_part and words[unit_at : unit_at + 1] in _VERBS_TOO:  # "on the count of three turn around"
         unit = None
-    if unit is None and is_part and not needs_unit and words[end : end + 1] == ["of"]:  # "2/3 of the way"
-        return Amount(100 * number, "percent", number, start, end, negative, _tolerance(number))
+    if unit is None and is_part and words[end : end + 1] == ["of"]:
+        if whole := _amount(words, unit_at):  # "2/3 of 6 meters"
+            value = number * whole.value
+            tolerance = max(whole.tolerance, _tolerance(value))
+            return replace(
+                whole, value=value, bare=number * whole.bare, start=start, negative=negative, tolerance=tolerance
+            )
+        if not needs_unit:  # "2/3 of the way"
+            return Amount(100 * number, "percent", number, start, end, negative, _tolerance(number))
     if unit is None and is_part and not number_words.ratio(words[end - 1]) and not words[end - 1].endswith("s"):
         number, end, _ = read  # "shelf 2 third box"
+        is_part = False
+    if unit is None and needs_unit:
+        return None
     if unit is None:
-        return None if needs_unit else Amount(number, "", number, start, end, negative, _tolerance(number))
+        tolerance = _tolerance(number) if is_part else _EXACT
+        return Amount(number, "", number, start, end, negative, tolerance, is_part)
     dimension, factor = unit
     end = unit_at + 1
     value = number * factor
-    if words[end : end + 2] == ["and", "a"] and end + 2 < len(words) and words[end + 2] in _PARTS:
-        value, end = value + _PARTS[words[end + 2]] * factor, end + 3
-    elif words[end : end + 1] == ["and"] and (share := _share(words, end + 1)):  # "an hour and 1/2"
-        value, end = value + share * factor, end + 2
-    tolerance = _ROUNDED if factor in _INEXACT else _tolerance(number)
-    return Amount(value, dimension, number, start, end, negative, tolerance)
+    if words[end : end + 1] == ["and"]:
+        share_at = end + 1 + (words[end + 1 : end + 2] == ["a"])
+        share = _PARTS.get(words[share_at]) if share_at in range(end + 2, len(words)) else _share(words, share_at)
+        if share and not _is_of_more(words[share_at + 1 :]):  # "an hour and 1/2", but not "2 meters and a half turn"
+            value, end, is_part = value + share * factor, share_at + 1, True
+    tolerance = _ROUNDED if factor in _INEXACT else _tolerance(value) if is_part else _EXACT
+    return Amount(value, dimension, number, start, end, negative, tolerance, not sure)
+
+
+def _is_of_more(words: Sequence[str]) -> bool:
+    """True if the words behind a fraction tell of what it is one: "turn", "of the way"."""
+    return words[:1] == ["of"] or _unit_at(words, 0) in _UNITS
 
 
 def _share(words: Sequence[str], at: int) -> float | None:
@@ -236,26 +273,45 @@ def _share(words: Sequence[str], at: int) -> float | None:
     return number_words.ratio(words[at]) if at < len(words) and number_words.is_share(words[at]) else None
 
 
-def _tolerance(number: float) -> float:
-    """Returns a larger share for a number that no four decimals tell, such as a third."""
-    return _EXACT if math.isclose(number, round(number, 4), rel_tol=1e-9) else _ROUNDED
+def _tolerance(value: float) -> float:
+    """Share by which the value of a fraction may be rounded: to two decimals if no four decimals tell it."""
+    if math.isclose(value, round(value, 4), rel_tol=1e-9):
+        return _EXACT
+    return min(_ROUNDED, max(_EXACT, _HALF_CENT / value))
 
 
-def _with_part(words: Sequence[str], number: float, end: int) -> tuple[float, int]:
+def _with_part(words: Sequence[str], start: int, number: float, end: int) -> tuple[float, int, bool | None]:
     """Reads the part behind a number: three quarters, 2 2/3, 2 and two thirds.
 
     Returns:
-        The number with the part, and where both end; as given where no part follows.
+        The number with the part, where both end, and if they certainly are one number; as given where no part follows.
     """
-    if part := number_words.part(words[end] if end < len(words) else ""):
-        return number * part, end + 1
-    at = end + (words[end : end + 1] == ["and"])
-    read = None if words[at : at + 1] and words[at] in _PARTS else _number(words, at)  # "turn 90 and half a meter on"
-    part, after, _ = read or (1.0, at, False)
-    if at > end and part >= 1 and after > at:
-        part, after = _with_part(words, part, after)
-    is_more = 0 < part < 1 and (at > end or number_words.ratio(words[at]))
-    return (number + part, after) if is_more and number.is_integer() else (number, end)
+    apart = number, end, True
+    before, after = words[:start], words[end] if end < len(words) else ""
+    whole = number.is_integer() and number_words.ratio(words[end - 1]) is None
+    if part := number_words.part(after):
+        named = number_words.is_named(before) and not after.endswith("s")  # "room 2 half a meter on"
+        return apart if named else (number * part, end + 1, whole)
+    if (part := number_words.ratio(after)) and (not whole or part < 1):
+        sure = whole and number_words.adds(before, _unit_at(words, end + 1))
+        return apart if whole and sure is False else (number + part, end + 1, sure)
+    at = end + 1
+    read = None if words[at : at + 1] and words[at] in _PARTS else _number(words, at)
+    if after != "and" or read is None or not whole:  # "turn 90 and half a meter on"
+        return apart
+    more, last, _ = read
+    if more >= 1 and last < len(words) and (part := number_words.part(words[last])):
+        more, last = more * part, last + 1
+    unit = words[last] if last < len(words) else ""
+    if not 0 < more < 1 or not number_words.is_plural(unit):
+        return apart
+    sure = number_words.adds(before, unit)
+    return apart if sure is False else (number + more, last, sure)
+
+
+def _unit_at(words: Sequence[str], at: int) -> str:
+    """The word there, behind those that may stand between a number and its unit."""
+    return next((word for word in words[at:] if word not in _LISTS.between), "")
 
 
 def _ends_in_part(words: Sequence[str]) -> bool:

@@ -236,6 +236,14 @@ def _number(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str
     if words[0] == "hundred" and len(words) > 1 and words[1] in UNITS:
         return Read(1, "100")
     read = number_words.number(words)
+    whole = number_words.without_fraction(words, read) if read else None
+    if whole and number_words.is_named([before]):  # "dock 3 and a half meter on"
+        return whole
+    if read and words[read.taken : read.taken + 1] == ["and"] and read.digits.isdigit():
+        sign, unit, *_ = *words[read.taken + 1 : read.taken + 3], "", ""
+        said = [token.word for token in tokens[:at]]
+        if sign in FRACTION_SIGNS and number_words.is_plural(unit) and number_words.adds(said, unit):
+            return Read(read.taken + 2, f"{read.digits}.{FRACTION_SIGNS[sign]}")
     if read and read.taken == 1 and words[0] == "one" and not _is_one(words, tokens, at, before):
         return None
     return read

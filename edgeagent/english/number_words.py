@@ -90,6 +90,36 @@ def part(word: str) -> float | None:
     return 1 / under if under > 2 or one in _SHARES else None
 
 
+def is_named(before: Sequence[str]) -> bool:
+    """True if the words before a number name a thing by it: "to dock", "shelf number"."""
+    return bool(before) and (before[-1] in _SUMS.numbered or before[-1].removesuffix("s") in _SUMS.numbered)
+
+
+def adds(before: Sequence[str], unit: str) -> bool | None:
+    """Tells if a fraction adds to the whole number before it: "drive 3 2/3 meters".
+
+    Args:
+        before: Words before the number.
+        unit: The word behind the fraction.
+
+    Returns:
+        False for two numbers, as in "dock 3 2/3 meters"; None if nobody can tell.
+    """
+    if is_named(before):
+        return False
+    for word in reversed(before):
+        if word in _TURNING and unit not in _SUMS.of_turns:
+            return None
+        if word in _CLASSES.verbs | _SUMS.clauses:
+            break
+    return True if not before or before[-1] in _BEFORE_SUMS else None
+
+
+def is_plural(unit: str) -> bool:
+    """True if a word may be a unit of several: meters, m, percent."""
+    return unit in _SEVERAL or (unit in UNITS and unit.endswith("s"))
+
+
 def is_number_word(word: str) -> bool:
     """True if a word can be a number by itself, in letters or digits."""
     return word in _SMALL or figures(word)
@@ -191,9 +221,15 @@ def _fraction(words: Sequence[str]) -> Read | None:
     """Reads a fraction after a whole number, which adds to it: and a half, ½."""
     if words[:1] == ["and"] and (decimals := _PARTS.get(" ".join(words[1:3]))):
         return Read(3, decimals)
-    at = 1 if words[:1] == ["and"] else 0
-    sign = words[at] if at < len(words) else ""
-    return Read(at + 1, FRACTION_SIGNS[sign]) if sign in FRACTION_SIGNS else None
+    return Read(1, FRACTION_SIGNS[words[0]]) if words and words[0] in FRACTION_SIGNS else None
+
+
+def without_fraction(words: Sequence[str], read: Read) -> Read | None:
+    """The whole number of one with a half or a quarter behind it; None of any other."""
+    for taken in range(1, read.taken):
+        if (part := _fraction(words[taken : read.taken])) and taken + part.taken == read.taken:
+            return Read(taken, read.digits.partition(".")[0])
+    return None
 
 
 def after_point(words: Sequence[str]) -> Read | None:
@@ -290,3 +326,12 @@ SPELLINGS: Final = {
 }
 UNITS: Final = _UNITS.units | SPELLINGS.keys()
 """After these, "one" is a number."""
+_SUMS: Final = lists("amounts")
+_CLASSES: Final = lists("classes")
+_TURNING: Final = lists("numbers").turning
+_BEFORE_SUMS: Final = (
+    _CLASSES.function_words | _CLASSES.verbs | _CLASSES.directions | _CLASSES.particles | _SUMS.before_sums
+)
+"""Words that name nothing by a number."""
+_SEVERAL: Final = SYMBOLS.keys() | _SUMS.several
+"""Units that may be of several, beside those in s."""

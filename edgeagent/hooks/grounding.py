@@ -21,6 +21,7 @@ from edgeagent.english.amounts import (
     clause,
     counted,
     derived,
+    has_unread,
     in_other_units,
     in_units_of,
     is_bearing,
@@ -366,7 +367,7 @@ def _converted(call: ToolCall, said: _Said, ctx: AgentContext) -> ToolCall:
         value, unit = _number_for(call.arguments.get(name), schema), unit_of(name)
         if value is None or unit is None or any(_is(one, name, value) for one in said.known):
             continue
-        copied = [one for one in said.amounts if one.dimension == unit[0] and one.bare == abs(value)]
+        copied = [one for one in said.amounts if one.dimension == unit[0] and one.bare == abs(value) and not one.vague]
         if len(copied) == 1:
             meant = copied[0].value / unit[1]
             if schema.get("type") != "integer" or math.isclose(meant, round(meant)):
@@ -422,6 +423,8 @@ def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[Too
     if doubt is None or len(said.amounts) != 1 or lists("classes").verbs & set(said.words) - {"make"}:
         return None
     amount = said.amounts[0]
+    if amount.vague or has_unread(said.words, said.amounts):
+        return None
     call = pending.proposed[doubt.call]
     tool = _tool(call, ctx)
     schema = {} if tool is None else tool.parameters.get("properties", {}).get(doubt.parameter, {})
@@ -448,7 +451,7 @@ def _doubted_number(
         if _fits(value, signs, directions, said) or _goes_back(tool, name, value, said, calls[: len(said.calls) + at]):
             return None
     unused = [one for one in said.amounts if _may_be(one, name) and not _is_used(one, calls, said)]
-    if not of_this and not unused:
+    if not of_this and not unused and not has_unread(said.words, said.amounts):
         unit = unit_of(name)
         factor = said_times(said.words, said.amounts)
         usual = unit is not None and is_usual(value * unit[1], unit[0], said.words, moves=tool.traits.motion)
@@ -460,7 +463,7 @@ def _doubted_number(
         if _takes_back(tool, name, value, factor, said, calls[: len(said.calls) + at]):
             return None
     offered = [one for one in (of_this or unused) if one.dimension != "times"]
-    if len({one.value for one in offered}) == 1:
+    if len({one.value for one in offered}) == 1 and not any(one.vague for one in offered):
         amount = offered[0]
         sign = _sign(amount, said.words, directions) or 1
         proposed = _in_unit(amount, name, sign, tool.parameters["properties"][name])
@@ -558,6 +561,8 @@ def _may_be(amount: Amount, name: str) -> bool:
 def _is(amount: Amount, name: str, value: float) -> bool:
     """True if a parameter's value is an amount, whatever the sign."""
     unit = unit_of(name)
+    if amount.vague and (unit is not None or amount.dimension):
+        return False
     if unit is None:
         return amount.is_about(value) or replace(amount, value=amount.bare).is_about(value)
     if amount.dimension == unit[0]:

@@ -64,6 +64,26 @@ from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orie
         ("set it to three quarters", [(0.75, "")]),
         ("drive 3/4 of the way", [(75, "percent")]),
         ("drive 3/2 m", [(1.5, "length")]),
+        ("drive three and one half meters", [(3.5, "length")]),
+        ("drive exactly two and a third meters", [(2.3333, "length")]),
+        ("turn 2 and one half turns", [(900, "angle")]),
+        ("turn right, drive 3 and 1/2 meters", [(3.5, "length")]),
+        ("go to dock 3 and one half meter on", [(3, ""), (0.5, "length")]),
+        ("go to dock 3 and a half meter on", [(3, ""), (0.5, "length")]),
+        ("lift shelf 2 and one half meters", [(2, ""), (0.5, "length")]),
+        ("gate 3 1/2 meters ahead", [(3, ""), (0.5, "length")]),
+        ("gates 3 and 2/3 m ahead", [(3, ""), (0.6667, "length")]),
+        ("room 2 half a meter on", [(2, ""), (0.5, "length")]),
+        ("box 5 and two thirds of the bricks", [(5, ""), (66.6667, "percent")]),
+        ("turn left 90 and one half meter on", [(90, ""), (0.5, "length")]),
+        ("turn left 90 and 1/2 m on", [(90, ""), (0.5, "length")]),
+        ("turn 90 and one third of a meter", [(90, ""), (0.3333, "length")]),
+        ("drive 2 meters and 1/2 turn left", [(2, "length"), (180, "angle")]),
+        ("drive 2 meters and a half turn left", [(2, "length"), (180, "angle")]),
+        ("drive 2/3 of 6 meters", [(4, "length")]),
+        ("drive half of the 6 meters", [(3, "length")]),
+        ("drive two thirds of a 3 meter lane", [(2, "length")]),
+        ("open the vent two thirds of the way", [(66.6667, "percent")]),
         ("open 24/7", []),
         ("on 12/25", []),
         ("drive 2/0 m", []),
@@ -107,6 +127,44 @@ def test_what_is_said_or_follows_from_it(text: str, value: float) -> None:
     words = words_of(text)
     known = [*amounts_of(words), *derived(amounts_of(words), words)]
     assert any(one.is_about(value) for one in known)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "fits"),
+    [
+        ("2/3 of a meter", 0.667, True),
+        ("2/3 of a meter", 0.67, True),
+        ("2/3 of a meter", 0.7, False),
+        ("2/3 of a meter", 0.66, False),
+        ("2 2/3 meters", 2.67, True),
+        ("2 2/3 meters", 2.7, False),
+        ("a third of a turn", 119, False),
+        ("1/3 foot", 0.1, True),
+        ("0.123456 meters", 0.1268, False),
+        ("latitude 48.137154", 49.5, False),
+        ("0.333333 meters", 0.33, False),
+    ],
+)
+def test_only_a_fraction_that_no_decimals_tell_may_be_rounded(text: str, value: float, fits: bool) -> None:
+    assert amounts_in(text)[0].is_about(value) is fits
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "drive 1/2 1/2 m",
+        "go to alpha 3 and one half meters",
+        "turn left 90 2/3 m",
+        "gate 1/2",
+        "set it to three quarters",
+    ],
+)
+def test_a_fraction_of_which_nobody_knows_what_it_belongs_to_is_vague(text: str) -> None:
+    words = words_of(text)
+    (one,) = amounts_of(words)
+    assert one.vague
+    assert all(more.dimension == "percent" for more in derived([one], words))
+    assert not list(in_units_of([one], ["5 meters"]))
 
 
 @pytest.mark.parametrize(

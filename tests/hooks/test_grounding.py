@@ -150,6 +150,11 @@ class Robot:
         ("drive 1 1/2 meters", call("drive", distance_m=1.5)),
         ("open the vent 3/4", call("open_vent", percent=75)),
         ("choose level 3 on 12/25", call("set_level", level=3)),
+        ("go to dock 3 and one half meter forward", call("drive", distance_m=0.5)),
+        ("turn left 90 and one half meter forward", call("drive", distance_m=0.5)),
+        ("drive three and one half meters", call("drive", distance_m=3.5)),
+        ("drive 2/3 of 6 meters", call("drive", distance_m=4)),
+        ("drive 2 meters and a half turn left", call("drive", distance_m=2)),
     ],
 )
 def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
@@ -167,11 +172,33 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("drive two thirds of a meter", 2, "Drive 0.67 meters? Say yes."),
         ("drive as it is 24/7", 7, "How far?"),
         ("drive on 12/25", 12, "How far?"),
+        ("drive on 12/25", 1, "How far?"),
+        ("go to dock 3 and one half meter forward", 3.5, "How far?"),
+        ("go to alpha 3 and one half meters forward", 3.5, "How far?"),
+        ("go to alpha 3 and one half meters forward", 0.5, "How far?"),
+        ("turn left 90 and one third of a meter", 90.33, "How far?"),
+        ("drive 0.123456 meters", 0.1268, "Drive 0.12 meters? Say yes."),
+        ("drive 1/2.5 m", 5, "How far?"),
+        ("drive 1.5/2 m", 2, "How far?"),
+        ("drive 1/2/3 meters", 3, "How far?"),
+        ("drive 1/2/3 meters", 1, "How far?"),
+        ("drive to gate 1/2", 0.5, "How far?"),
+        ("we are 1/2 done, drive on", 0.5, "How far?"),
+        ("drive 2/3 of 6 meters", 6, "Drive 4 meters? Say yes."),
+        ("drive 1/2 1/2 m", 0.25, "How far?"),
+        ("drive 1/2 1/2 m", 0.5, "How far?"),
     ],
 )
 def test_a_number_of_a_fraction_or_of_a_date_is_no_distance(text: str, value: float, question: str) -> None:
     robot = Robot([call("drive", distance_m=value)], "Done.")
     assert robot.hear(text).reply == question
+    assert not robot.done
+
+
+def test_a_fraction_without_a_unit_is_no_answer() -> None:
+    robot = Robot([call("open_vent", percent=30)], [call("open_vent", percent=1)], "Done.")
+    assert robot.hear("open the vent").reply == "How many percent?"
+    assert robot.hear("3/4").reply == "How many percent?"
     assert not robot.done
 
 
