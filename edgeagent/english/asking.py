@@ -56,8 +56,6 @@ _LOOK: Final = frozenset({"look", "listen", "wait"})
 _CONDITIONS: Final = frozenset({"if", "unless"})
 _MERE_TALK: Final = RULE.phrases("mere_talk")
 _GOES: Final = RULE.phrases("goes")
-_PLACE: Final = 2
-"""Words of the name of a place, without the article: "the living room"."""
 _NO_COMMAND: Final = [[verb] for verb in RULE.no_commands]
 _NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
 _WAYS: Final = CLASS.directions | CLASS.units_of_time_and_way | RULE.units_in_plural
@@ -120,19 +118,24 @@ class Abilities:
     "is_free"."""
     names: frozenset[str]
     """Words of names, descriptions and values that name something."""
+    values: frozenset[tuple[str, ...]] = frozenset()
+    """The values of parameters that may have few, each as its words: the places of the app."""
 
     @classmethod
-    def of(cls, tools: Iterable[tuple[str, str]], told: Iterable[str]) -> Abilities:
+    def of(cls, tools: Iterable[tuple[str, str]], told: Iterable[str], values: Iterable[str] = ()) -> Abilities:
         """Returns those of tools.
 
         Args:
             tools: Names and descriptions.
-            told: Names of parameters, what is said of them, and the values that they may have.
+            told: Names of parameters, and what is said of them.
+            values: That the parameters may have.
         """
+        values = [value.replace("_", " ") for value in values]
         parts = [text.replace("_", " ") for tool in tools for text in tool]
         verbs = frozenset(words[0] for words in map(words_of, parts) if words)
-        words = words_in((*parts, *(text.replace("_", " ") for text in told)))
-        return cls(verbs - _NO_VERBS, words - CLASS.function_words - CLASS.verbs)
+        words = words_in((*parts, *values, *(text.replace("_", " ") for text in told)))
+        named = frozenset(tuple(words_of(value)) for value in values)
+        return cls(verbs - _NO_VERBS, words - CLASS.function_words - CLASS.verbs, named)
 
 
 def commands(text: str, can: Abilities) -> bool:
@@ -150,7 +153,8 @@ def commands(text: str, can: Abilities) -> bool:
 
 def requests_in(text: str, can: Abilities) -> int:
     """Counts the parts of a text that ask for something: "go to the hall and then turn" has two, "it is dark, turn the
-    light on, please" one. A condition counts, because it has to be looked at, and each place to go to does.
+    light on, please" one. A condition counts, because it has to be looked at, and each place to go to that is a value
+    of some parameter does.
 
     Args:
         text: Of people. A number, a name or a courtesy between the parts counts for nothing.
@@ -163,26 +167,25 @@ def requests_in(text: str, can: Abilities) -> int:
     noun = bool(named) and not counted[0] and not is_number(first[0]) and not CLASS.determiners & {first[0]}
     return (
         sum(counted)
-        + _further_places(named, counted)
+        + _further_places(named, counted, can)
         + (noun and _names(first, can) and may_ask(" ".join(first), Phrases()))
     )
 
 
-def _further_places(parts: Sequence[Sequence[str]], asks: Sequence[bool]) -> int:
+def _further_places(parts: Sequence[Sequence[str]], asks: Sequence[bool], can: Abilities) -> int:
     """Counts the parts that name one place more: two in "go to the hall, the kitchen and the office"."""
     found, goes = 0, False
     for part, asked in zip(parts, asks, strict=True):
-        goes = bool(begins_with(without_asking(list(part)), _GOES)) if asked else goes and _is_place(part)
+        goes = bool(begins_with(without_asking(list(part)), _GOES)) if asked else goes and _is_value(part, can)
         found += goes and not asked
     return found
 
 
-def _is_place(words: Sequence[str]) -> bool:
-    """True if words may be the name of a place with its article: "the living room", "to my office"."""
+def _is_value(words: Sequence[str], can: Abilities) -> bool:
+    """True if words are a value that a parameter may have: "the living room", "to my office"."""
     words = words[1:] if words[:1] == ["to"] else words
-    name = words[1:]
-    known = CLASS.function_words | CLASS.verbs | CLASS.particles | CLASS.directions
-    return bool(CLASS.determiners.intersection(words[:1])) and 0 < len(name) <= _PLACE and known.isdisjoint(name)
+    name = words[1:] if CLASS.determiners.intersection(words[:1]) else words
+    return bool(name) and tuple(name) in can.values
 
 
 def _begins_as_command(words: Sequence[str], can: Abilities) -> bool:

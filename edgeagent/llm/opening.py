@@ -266,12 +266,13 @@ def _written(schema: Any) -> str:
 
 @lru_cache(maxsize=8)
 def _read_abilities(described: tuple[tuple[str, str, str], ...]) -> Abilities:
-    told = [text for _, _, schema in described for text in _named(schema)]
-    return Abilities.of([(name, description) for name, description, _ in described], told)
+    named = [one for _, _, schema in described for one in _named(schema)]
+    told, values = ([text for text, is_value in named if is_value is wanted] for wanted in (False, True))
+    return Abilities.of([(name, description) for name, description, _ in described], told, values)
 
 
-def _named(written: str) -> Iterator[str]:
-    """The names of a schema's properties, their descriptions, and the values that they may have."""
+def _named(written: str) -> Iterator[tuple[str, bool]]:
+    """The names of a schema's properties, their descriptions, and the values that they may have; True for values."""
     try:
         left = [json.loads(written)]
     except RecursionError:
@@ -283,11 +284,11 @@ def _named(written: str) -> Iterator[str]:
             continue
         for key, value in schema.items() if isinstance(schema, dict) else ():
             if key == "description" and isinstance(value, str):
-                yield value
+                yield value, False
             elif key in ("enum", "const"):
-                yield from map(str, value if isinstance(value, list) else [value])
+                yield from ((str(one), True) for one in (value if isinstance(value, list) else [value]))
             elif key in ("properties", "$defs") and isinstance(value, dict):
-                yield from value
+                yield from ((name, False) for name in value)
                 left += value.values()
             else:
                 left.append(value)

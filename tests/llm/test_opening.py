@@ -376,6 +376,17 @@ def test_after_as_many_calls_as_were_asked_for_the_threshold_is_another(
     assert asked == [0.4] * (made - 1) + [1]
 
 
+def test_each_place_that_a_tool_knows_is_asked_for() -> None:
+    gate = CallGate(first=0.9, reading=0.8, later=1, further=0.4)
+    called = Message.assistant("", [ToolCall("call_1", "go_to")])
+    result = Message.tool(ToolResult("call_1", "go_to", "ok", "done"))
+    schema = {"type": "object", "properties": {"place": {"enum": ["hall", "living_room"]}}}
+    tool: Any = SimpleNamespace(name="go_to", description="", parameters=schema)
+    for text, threshold in (("go to the hall and the living room", 0.4), ("go to the hall, the usual way", 1)):
+        request = LLMRequest(messages=[Message.user(text), called, result], tools=[tool])
+        assert call_threshold(gate, request) == threshold
+
+
 def test_what_was_asked_for_before_a_question_of_the_models_is_still_asked_for() -> None:
     gate = CallGate(first=0.9, reading=0.8, later=1, further=0.4)
     called = Message.assistant("", [ToolCall("call_1", "print_model")])
