@@ -39,6 +39,8 @@ _LEAD: Final = re.compile(
 """Code before the name of a tool."""
 _REST: Final = re.compile(r"[)\s.;`]*")
 """Code behind a call."""
+_NEXT: Final = re.compile(r"\s*;\s*")
+"""Signs between two calls in a line."""
 _COMMENT: Final = re.compile(r"\s#.*")
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*\r?\n")
 _MARKS: Final = ("#", "//", "import ", "from ")
@@ -98,11 +100,16 @@ def _call(line: str, tools: Tools, *, ends: bool, final: bool) -> Written | Open
         opens = method or any(known.startswith(left) for known in (*tools, *_BEGINNINGS))
         return "open" if opens and not (ends or final) else None
     name = line[begin:].partition("(")[0]
-    closed = _closes(line, begin + len(name))
-    if (closed is None and ends) or (closed is not None and not _REST.fullmatch(line, closed)):
+    closed = _closes(line, line.index("("))  # of print, in print(drive(2), 1)
+    if closed is None and (ends or final):
+        closed = _closes(line, begin + len(name))
+    if (closed is None and ends) or (closed or len(line)) > NEAR:
         return None
-    if (closed or len(line)) > NEAR:
-        return None
+    if closed is not None and not _REST.fullmatch(line, closed):
+        next_one = _NEXT.match(line, closed) if len(line) <= NEAR else None
+        more = _call(line[next_one.end() :], tools, ends=ends, final=final) if next_one else None
+        if not isinstance(more, Written):
+            return more
     if not (ends or final):
         return "open"
     return Written(ToolCall(new_id("call"), name, {}, raw=line), "it is code, and no JSON")
