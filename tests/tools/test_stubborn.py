@@ -194,9 +194,13 @@ def test_the_cancellation_of_a_skill_is_seen_within_fifty_milliseconds():
 
 @pytest.mark.parametrize("ends_by", ["cancel", "time-out", "abandonment"])
 def test_stop_reaches_the_actuator_once_whatever_ends_the_skill(ends_by):
-    gate, told = threading.Event(), []
+    gate, told, stopped = threading.Event(), [], threading.Event()
 
-    @skill(stop=lambda: told.append(1), timeout_s=0.05 if ends_by == "time-out" else None)
+    def stop() -> None:
+        told.append(1)
+        stopped.set()
+
+    @skill(stop=stop, timeout_s=0.05 if ends_by == "time-out" else None)
     def move(goal: GoalHandle) -> str:
         """Moves."""
         while not gate.wait(0.005):
@@ -215,6 +219,7 @@ def test_stop_reaches_the_actuator_once_whatever_ends_the_skill(ends_by):
     gate.set()
     expected = {"cancel": "interrupted", "time-out": "timed_out", "abandonment": "outcome_unknown"}[ends_by]
     assert result.tool_calls[0].result.status == expected
+    assert stopped.wait(LIMIT_S)
     assert told == [1]
 
 

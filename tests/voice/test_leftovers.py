@@ -108,7 +108,7 @@ def test_a_run_that_waited_for_the_end_of_the_one_before_can_be_taken_back() -> 
         release.set()
         assert until(lambda: not runs.active)
         assert [message.text for message in stage.session.messages()][-1] == "B"
-        assert runs.take_back("b", LIMIT_S)
+        assert until(lambda: runs.take_back("b", LIMIT_S)), "who has started it may be about to note that"
         assert "b" not in [message.text for message in stage.session.messages()]
 
 

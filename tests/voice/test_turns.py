@@ -10,7 +10,7 @@ from edgeagent.robot import SafetyLatch
 from edgeagent.stt import RecognisedText, hearing
 from edgeagent.testing import call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice import PRESETS, State
+from edgeagent.voice import GUESS_S, PRESETS, State
 
 from .scenes import LONG, Waiting, quiet, until
 from .stage import Stage
@@ -164,6 +164,7 @@ def test_a_stop_that_follows_at_once_stops_though_it_belongs_to_the_same_utteran
         if spotted:
             stage.spot("stop")
             stage.partly("drive forward stop")
+            stage.pass_s(GUESS_S + 0.1)
             assert stage.dialogue.latch.state == "tripped", "it begins what goes on"
         stage.pause("drive forward stop")
         assert stage.dialogue.latch.state == "tripped"
