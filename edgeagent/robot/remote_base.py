@@ -366,7 +366,7 @@ class ZenohBase(RemoteBase):
     def disconnect(self) -> None:
         session, self._session = self._session, None
         if session is not None:
-            session.close()  # type: ignore[no-untyped-call]
+            session.close()  # type: ignore[no-untyped-call]  # zenoh declares no type of it
 
     def _hear(self, session: zenoh.Session, name: str, take: Callable[[bytes], None]) -> None:
         """Subscribes to a key. What comes is taken on a thread of Zenoh's."""

@@ -137,8 +137,9 @@ def _is_other_form(words: list[str], wanted: list[str]) -> bool:
 
     Not where a command may stand, at its end or behind a word that begins one: "i said stopped right now".
     """
-    tells = words[:1] and words[0] in MENTION.third and MENTION.address.isdisjoint(words)
-    return len(words) > FEW and bool(tells) and is_inflected(words[1:-1], wanted)
+    if len(words) <= FEW or words[0] not in MENTION.third:
+        return False
+    return MENTION.address.isdisjoint(words) and is_inflected(words[1:-1], wanted)
 
 
 def _of_few(words: list[str], start: int, end: int) -> Verdict:
