@@ -132,7 +132,8 @@ def main() -> None:
         streams.silence_stdout()
         raise SystemExit(exits.FAILED) from None
     except SystemExit as ended:
-        exits.leave_process(ended.code if isinstance(ended.code, int) else exits.FAILED)
+        if ended.code is None or isinstance(ended.code, int):
+            exits.leave_process(ended.code or exits.OK)
         raise
 
 

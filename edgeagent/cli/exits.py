@@ -8,6 +8,7 @@ import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -233,13 +234,20 @@ def _put_back(before: Mapping[signal.Signals, _Handler], *, late: bool) -> None:
 
 
 def leave_process(code: int) -> None:
-    """Ends the process, if a signal has: at once and without Python's own end, in which no handler runs."""
-    if _is_late:
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(code)
+    """Ends the process at once, if a signal has ended the command or a thread is left that Python does not wait for.
+
+    In Python's own end no handler of a signal runs, and a daemon thread that prints then aborts the process.
+    """
+    left = any(thread.daemon and thread is not threading.current_thread() for thread in threading.enumerate())
+    if not _is_late and not left:
+        return
+    if not _is_late:
+        threading._shutdown()  # type: ignore[attr-defined]  # waits for all others, as Python's own end does
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _pass(number: int, frame: FrameType | None) -> None:

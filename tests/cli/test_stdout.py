@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import threading
 from typing import Any
 
 import pytest
@@ -24,6 +26,14 @@ def wave() -> str:
 agent = Agent("toy", llm=ScriptedLLM(*[[call("wave")], "I waved."] * 3), tools=[wave])
 """
 SAID = ["while it is imported", "by print", "by the first stdout", "by a system call", "by a C library", "by a process"]
+CHATTER = """
+@tool(read_only=True, timeout_s=0.05)
+def chatter() -> None:
+    "Never return."
+    while True:
+        print("chatter" * 10_000, flush=True)
+agent = Agent("toy", llm=ScriptedLLM([call("chatter")], "I gave up."), tools=[chatter])
+"""
 
 
 @pytest.mark.parametrize(
@@ -44,18 +54,14 @@ def test_what_a_tool_prints_goes_to_stderr(edgeagent: Any, arguments: list[str],
 
 
 def test_a_tool_that_was_left_behind_prints_to_stderr_until_the_end(edgeagent: Any) -> None:
-    app = edgeagent.app("""
-@tool(read_only=True, timeout_s=0.05)
-def chatter() -> None:
-    "Never return."
-    while True:
-        print("chatter", flush=True)
-        threading.Event().wait(0.001)
-agent = Agent("toy", llm=ScriptedLLM([call("chatter")], "I gave up."), tools=[chatter])
-""")
-    done = edgeagent("ask", "chatter", "--app", app)
-    assert (done.returncode, done.stdout) == (0, "I gave up.\n")
-    assert "chatter" in done.stderr
+    """Read slowly, so that the tool is in the midst of its printing when the process ends."""
+    with edgeagent.start("ask", "chatter", "--app", edgeagent.app(CHATTER)) as process:
+        shown = b""
+        while more := os.read(process.stderr.fileno(), 1 << 14):
+            shown += more
+            threading.Event().wait(0.01)
+        assert (process.wait(30), process.stdout.read()) == (0, b"I gave up.\n")
+        assert b"chatter" in shown
 
 
 def test_at_a_terminal_it_is_shown_above_the_line_to_type(edgeagent: Any, at_terminal: Any) -> None:
