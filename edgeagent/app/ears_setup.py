@@ -289,7 +289,7 @@ def make_transcriber(
 
     try:
         alone = dataclasses.replace(options, helps=False)
-        calls = [" ".join(spoken_words(phrase)) for phrase in wake_words(config)]
+        calls = list(wake_words(config))
         return FusedTranscriber(sphinx, *whisper, alone=lambda: SphinxTranscriber(phrases, alone), calls=calls)
     except BaseException:  # Ctrl-C too
         sphinx.close()

@@ -29,6 +29,7 @@ from edgeagent.stt.rescoring import (
     as_spoken,
     as_written,
     best_of,
+    calls_in,
     with_call,
     with_phrase,
     written_with,
@@ -80,7 +81,7 @@ class FusedTranscriber:
         model: Knows English.
         alone: Opens a PocketSphinx that hears by itself what Whisper fails to hear. Closed with it.
         options: Those of Whisper; its hot words and language are not used.
-        calls: Wake words, in spoken words.
+        calls: Wake words.
 
     Attributes:
         doubted: See ``transcription.EarlyLooking``.
@@ -95,7 +96,9 @@ class FusedTranscriber:
         alone: Callable[[], SphinxTranscriber],
         calls: Sequence[str] = (),
     ) -> None:
-        self._sphinx, self._model, self._calls = sphinx, model, tuple(calls)
+        self._sphinx, self._model = sphinx, model
+        self._calls = {phrase: as_spoken(phrase) for phrase in calls}
+        """Wake words, and how they are spoken."""
         self._open_alone = alone
         self._alone: SphinxTranscriber | None = None
         self._app = AppSentences(sphinx.known)
@@ -290,7 +293,7 @@ class FusedTranscriber:
             return not self._model.fit(piece.encoded, _LANGUAGE, as_written(other)).log_prob < own - apart
 
         others += [so_far] if so_far and fits(so_far, _UNLIKELY) else []
-        doubted = [phrase for phrase in phrases if not _has(text, phrase)]
+        doubted = [phrase for phrase in phrases if phrase not in self._calls and not _has(text, phrase)]
         excluded = [phrase for phrase in doubted if not any(fits(each, _APART) for each in with_phrase(text, phrase))]
         return RecognisedText(
             text=inverse_normalised(text),
@@ -323,7 +326,7 @@ class FusedTranscriber:
             engine=self.name,
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
-            excluded=self._excluded(written, best, others, check),
+            excluded=(*self._excluded(written, best, others, check), *self._not_called(written, best, check)),
             near_stops=self._near_stops(written, best, fits, check),
         )
 
@@ -331,7 +334,7 @@ class FusedTranscriber:
         self, written: list[WrittenPiece], best: Best, others: Sequence[str], check: Check
     ) -> tuple[str, ...]:
         """Lists the doubted phrases with which no text fits nearly as well as a short one that was understood."""
-        doubted = [phrase for phrase in self.doubted if not _has(best.text, phrase)]
+        doubted = [phrase for phrase in self.doubted if phrase not in self._calls and not _has(best.text, phrase)]
         if not doubted or not best.understood or len(best.text.split()) > FEW or written[0].of > 1:
             return ()
         [piece] = written
@@ -346,13 +349,32 @@ class FusedTranscriber:
 
         return tuple(phrase for phrase in doubted if all(map(is_apart, texts(phrase))))
 
+    def _not_called(self, written: list[WrittenPiece], best: Best, check: Check) -> tuple[str, ...]:
+        """Lists the doubted wake words with which no text fits nearly as well as Whisper's, wherever they stand."""
+        if written[0].of > 1:
+            return ()
+        [piece] = written
+        own = as_spoken(piece.texts[0].text)
+        doubted = [phrase for phrase in self.doubted if phrase in self._calls]
+        least = self._model.fit(piece.encoded, _LANGUAGE, as_written(own)).log_prob - _CALLED if doubted else 0.0
+
+        def is_apart(text: str) -> bool:
+            check()
+            return self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob < least
+
+        def is_absent(call: str) -> bool:
+            return not _has(best.text, call) and all(map(is_apart, calls_in(own, call)))
+
+        return tuple(phrase for phrase in doubted if is_absent(self._calls[phrase]))
+
     def _called(self, piece: WrittenPiece, check: Check) -> str | None:
         """Returns Whisper's text with a wake word in place of its first words, where they may have been that."""
         own = as_spoken(piece.texts[0].text)
-        if not self._calls or _STOPS.read(own) is not None or any(_has(own, call) for call in self._calls):
+        calls = self._calls.values()
+        if not calls or _STOPS.read(own) is not None or any(_has(own, call) for call in calls):
             return None
         fits: dict[str, float] = {}
-        for text in (text for call in self._calls for text in with_call(own, call)):
+        for text in (text for call in calls for text in with_call(own, call)):
             check()
             fits[text] = self._model.fit(piece.encoded, _LANGUAGE, as_written(text)).log_prob
         best = max(fits, key=lambda text: fits[text])

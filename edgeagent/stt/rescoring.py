@@ -171,6 +171,15 @@ def with_call(text: str, call: str) -> list[str]:
     return [" ".join((call, *words[end:])) for end in sorted(ends)]
 
 
+def calls_in(text: str, call: str) -> list[str]:
+    """Returns a text with a call in place of as many of its words, or one more or less, wherever; those of
+    ``with_call`` first."""
+    words, count = text.split(), len(call.split())
+    lengths = range(max(1, count - 1), count + 2)
+    within = [(at, at + length) for at in range(1, len(words)) for length in lengths if at + length <= len(words)]
+    return [*with_call(text, call), *(" ".join((*words[:at], call, *words[end:])) for at, end in within)]
+
+
 def written_with(text: str, phrase: str) -> list[str]:
     """Lists a few words with a phrase among them, and the phrase by itself, as Whisper would write them."""
     spoken = dict.fromkeys((phrase, *with_phrase(text, phrase), f"{phrase} {text}"))

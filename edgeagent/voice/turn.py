@@ -19,7 +19,7 @@ from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import NEGATIONS, after, trails_off, words_of
 from edgeagent.english.word_data import is_number
 from edgeagent.stt.confirming import missed
-from edgeagent.stt.hearing import RecognisedText
+from edgeagent.stt.hearing import RecognisedText, SpottedPhrase
 from edgeagent.voice.turn_states import TableEvent
 from edgeagent.voice.voice_settings import Preset
 
@@ -149,6 +149,8 @@ class Turn:
     """True if the utterance was too long. Speech that follows belongs to this utterance."""
     lead: str = ""
     """The words of the turn that was cut before this one."""
+    called: SpottedPhrase | None = None
+    """A wake word in it that waits for the transcript."""
     woken_s: float | None = None
     """When a wake word in it ended."""
 

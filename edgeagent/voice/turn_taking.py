@@ -23,6 +23,7 @@ from edgeagent.voice.answering import Answering
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.hearing_events import translated
 from edgeagent.voice.robot_side import Emit, RobotSide
+from edgeagent.voice.stopping import AFTER_WORD_S
 from edgeagent.voice.stop_words import HearingLoss, StopWords
 from edgeagent.voice.turn import (
     Turn,
@@ -98,7 +99,7 @@ class TurnTaking:
         self._end_untold = False
         """True until the hard end of speech is told: the utterance may end later than the turn."""
         self._doubted: tuple[str, ...] = ()
-        """The stop words of which the ears know that they wait."""
+        """The stop words and the wake word of which the ears know that they wait."""
         self._loss = HearingLoss()
         self._deaf = False
         self.stop_words = StopWords(
@@ -328,8 +329,8 @@ class TurnTaking:
     def _take_words(self, turn: Turn, event: hearing.FinalTranscript) -> None:
         turn.transcript = transcript = event.transcript
         self.stop_words.decide(turn, transcript, now_s=self._now_s, ended_s=event.at_s)
-        if turn.asleep and is_called(transcript, self._settings.wake_words):
-            self.fire(TableEvent.WAKE_WORD)
+        if turn.asleep:
+            self._wake_by_words(turn, transcript)
         if not turn.dismissed and not turn.asleep:
             self._weigh(turn, transcript)
         self._close_turn()
@@ -393,12 +394,30 @@ class TurnTaking:
             self.fire(TableEvent.STOP_WORD)
             self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
             return
+        if turn is not None and turn.asleep and turn.transcript is None:
+            turn.called = keyword  # its transcript may deny it
+            self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
+        else:
+            self._call(keyword, turn)
+
+    def _call(self, keyword: SpottedPhrase, turn: Turn | None) -> None:
+        """A wake word counts."""
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=True)
         if turn is not None:
-            turn.woken_s = keyword.end_s
+            turn.called, turn.woken_s = None, keyword.end_s
         self._awake = True
         just_called = turn is None and self.state is not State.ASLEEP  # who called has not said more yet
         self.fire(TableEvent.CALL if just_called else TableEvent.WAKE_WORD)
+
+    def _wake_by_words(self, turn: Turn, transcript: RecognisedText) -> None:
+        """Wakes up for a wake word that was spotted, unless the recogniser has looked for it in vain, or was missed."""
+        called, turn.called = turn.called, None
+        if called is not None and called.phrase not in transcript.excluded:
+            self._call(called, turn)
+        elif is_called(transcript, self._settings.wake_words):
+            self.fire(TableEvent.WAKE_WORD)
+        elif called is not None:
+            self._emit(events.Keyword, phrase=called.phrase, confirmed=False)
 
     def _tick(self, now_s: float) -> None:
         """Time passes."""
@@ -408,7 +427,11 @@ class TurnTaking:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
         self._listen_for_loss()
         self.stop_words.tick(now_s, turn)
-        if (doubted := self.stop_words.watch.waiting) != self._doubted:
+        called = None if turn is None else turn.called
+        if called is not None and now_s >= called.end_s + AFTER_WORD_S:
+            self._call(called, turn)
+        doubted = self.stop_words.watch.waiting + (() if called is None else (called.phrase,))
+        if doubted != self._doubted:
             self._doubted = doubted
             self._ears.doubt(doubted)
         if turn is not None and turn.speaking and self.stop_words.watch.wants_look(now_s):

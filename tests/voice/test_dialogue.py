@@ -8,7 +8,7 @@ import pytest
 from edgeagent import Agent, ToolContext, tool
 from edgeagent.stt import Ears, hearing
 from edgeagent.testing import call
-from edgeagent.voice import TABLE, State, TableEvent
+from edgeagent.voice import AFTER_WORD_S, TABLE, State, TableEvent
 
 from .scenes import LONG, QUIET, count_to_sixteen, latched, quiet, until
 from .stage import PlayedEars, Stage
@@ -124,6 +124,47 @@ def test_asleep_it_hears_nothing_but_its_wake_word() -> None:
         stage.pass_until(lambda: stage.state is State.LISTENING)
         assert [m.text for m in stage.session.messages()] == ["what time is it", "Hello."]
         stage.pass_until(lambda: stage.state is State.ASLEEP, limit_s=QUIET.follow_up_s + 1)
+
+
+def test_a_wake_word_that_was_spotted_counts_with_its_transcript() -> None:
+    with Stage("Hello.", settings=quiet(wake_words=("hey robi",))) as stage:
+        stage.begin()
+        stage.spot("hey robi")
+        stage.pass_s(0.1)
+        assert stage.state is State.ASLEEP
+        assert stage.ears.doubted == ("hey robi",)
+        stage.pause("hey rob what time is it")
+        stage.end()
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[-1].text == "Hello."
+        assert stage.ears.doubted == ()
+        assert [event.confirmed for event in stage.log if event.kind == "keyword"] == [None, True]
+
+
+def test_a_wake_word_that_was_looked_for_in_vain_wakes_nobody() -> None:
+    with Stage("Hello.", settings=quiet(wake_words=("hey robi",))) as stage:
+        stage.begin()
+        stage.spot("hey robi")
+        stage.pause("take a picture of us", excluded=("hey robi",))
+        stage.end()
+        stage.pass_s(AFTER_WORD_S + 0.5)
+        assert stage.state is State.ASLEEP
+        assert not stage.llm.requests
+        assert [event.confirmed for event in stage.log if event.kind == "keyword"] == [None, False]
+
+
+def test_a_wake_word_in_speech_that_does_not_end_wakes_it_after_a_while() -> None:
+    with Stage("Hello.", settings=quiet(wake_words=("hey robi",))) as stage:
+        stage.begin()
+        stage.spot("hey robi")
+        stage.pass_s(AFTER_WORD_S - 0.1)
+        assert stage.state is State.ASLEEP
+        stage.pass_s(0.2)
+        assert stage.state is State.HEARING
+        stage.pause("hey robi what time is it", excluded=())
+        stage.end()
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.session.messages()[-1].text == "Hello."
 
 
 def test_after_an_answer_no_wake_word_is_needed() -> None:

@@ -185,6 +185,8 @@ def rows(trials: Sequence[Trial], made: dict[int, list[float | None]]) -> list[t
     first = [each for each in trials if "first" in each.doing]
     for room in ROOMS:
         here = [each for each in trials if each.room == room and each not in first]
+        if not here:
+            continue
         trip = [each for each in here if each.trips]
         table.append((f"{room}: held within {HELD_S:g} s (trip grade)", both(trip, 0, HELD_S), "95 %"))
         table.append(
@@ -219,17 +221,19 @@ def main() -> None:
     parser.add_argument("--part", choices=_PARTS, default=_PARTS[0], help="what is measured (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=stops_beside.MINUTES, help="of talk (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the draw")
+    parser.add_argument("--room", choices=ROOMS, action="append", help="only trials there (default: everywhere)")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured")
     arguments = parser.parse_args()
     if arguments.part != _PARTS[0]:
         _beside(arguments)
         return
     count = arguments.trials or (_QUICK if arguments.quick else TRIALS)
-    trials = drawn(arguments.seed, count)
-    kept = Kept.of(f"stops-{arguments.seed}-{count}", fresh=arguments.fresh)
-    print(f"seed {arguments.seed}, {count} trials, voices {', '.join(people())}", flush=True)
+    in_rooms = arguments.room or list(ROOMS)
+    trials = [each for each in drawn(arguments.seed, count) if each.room in in_rooms]
+    kept = Kept.of("-".join(["stops", str(arguments.seed), str(count), *(arguments.room or [])]), fresh=arguments.fresh)
+    print(f"seed {arguments.seed}, {len(trials)} trials, voices {', '.join(people())}", flush=True)
     made: dict[int, list[float | None]] = {}
-    for room in ROOMS:
+    for room in in_rooms:
         open_ = [each for each in trials if each.room == room]
         for start in range(0, len(open_), _IN_ROOM):
             part = open_[start : start + _IN_ROOM]
