@@ -23,8 +23,8 @@ from edgeagent.voice.answering import Answering
 from edgeagent.voice.chimes import Chime
 from edgeagent.voice.hearing_events import translated
 from edgeagent.voice.robot_side import Emit, RobotSide
-from edgeagent.voice.stopping import AFTER_WORD_S
 from edgeagent.voice.stop_words import HearingLoss, StopWords
+from edgeagent.voice.stopping import AFTER_WORD_S
 from edgeagent.voice.turn import (
     Turn,
     event_of_words,
