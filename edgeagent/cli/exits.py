@@ -242,7 +242,8 @@ def leave_process(code: int) -> None:
     if not _is_late and not left:
         return
     if not _is_late:
-        threading._shutdown()  # type: ignore[attr-defined]  # waits for all others, as Python's own end does
+        with suppress(KeyboardInterrupt):  # Ctrl-C ends the wait, and not with a traceback
+            threading._shutdown()  # type: ignore[attr-defined] - Python's own wait for other threads has no public name
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

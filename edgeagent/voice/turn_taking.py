@@ -427,10 +427,10 @@ class TurnTaking:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
         self._listen_for_loss()
         self.stop_words.tick(now_s, turn)
-        called = None if turn is None else turn.called
-        if called is not None and now_s >= called.end_s + AFTER_WORD_S:
-            self._call(called, turn)
-        doubted = self.stop_words.watch.waiting + (() if called is None else (called.phrase,))
+        if turn is not None and turn.called is not None and now_s >= turn.called.end_s + AFTER_WORD_S:
+            self._call(turn.called, turn)
+        called = () if turn is None or turn.called is None else (turn.called.phrase,)
+        doubted = self.stop_words.watch.waiting + called
         if doubted != self._doubted:
             self._doubted = doubted
             self._ears.doubt(doubted)
