@@ -243,7 +243,7 @@ def leave_process(code: int) -> None:
         return
     if not _is_late:
         with suppress(KeyboardInterrupt):  # Ctrl-C ends the wait, and not with a traceback
-            threading._shutdown()  # type: ignore[attr-defined] - Python's own wait for other threads has no public name
+            threading._shutdown()  # type: ignore[attr-defined]  # Python's own wait for threads has no other name
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

@@ -192,6 +192,16 @@ def test_a_wake_word_that_fits_the_first_words_nearly_as_well_was_said(
     assert raw.endswith("to the kitchen")
 
 
+@pytest.mark.parametrize(("apart", "excluded"), [(math.inf, ()), (0.0, ("hey robi",))])
+def test_a_doubted_wake_word_is_excluded_unless_it_fits_some_place_nearly_as_well(
+    called: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, excluded: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("edgeagent.stt.fused._CALLED", apart)
+    monkeypatch.setattr(called, "doubted", ("hey robi",))
+    monkeypatch.setattr(called, "_called", lambda piece, check: None)  # nothing is put before the first words
+    assert hear(called, spoken("Bring the cup to the kitchen.")).excluded == excluded
+
+
 def test_an_early_look_that_the_end_overtakes_is_dropped(
     ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
