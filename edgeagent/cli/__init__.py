@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
@@ -131,6 +132,8 @@ def main() -> None:
         streams.complain(f"the answer cannot be written: {error.strerror}")
         streams.silence_stdout()
         raise SystemExit(exits.FAILED) from None
+    except KeyboardInterrupt:  # before the command begins, while its options are put together
+        raise SystemExit(128 + signal.SIGINT) from None
     except SystemExit as ended:
         if ended.code is None or isinstance(ended.code, int):
             exits.leave_process(ended.code or exits.OK)

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -113,3 +114,10 @@ def test_a_second_ctrl_c_does_not_disturb_the_tidying_up_and_a_third_one_leaves_
         signal.signal(signal.SIGINT, before)
     assert tidied == [1]
     assert "once more" in capfd.readouterr().err
+
+
+def test_a_ctrl_c_before_a_command_begins_is_no_traceback(edgeagent: Any) -> None:
+    early = "import edgeagent.cli\ndef stopped(**_): raise KeyboardInterrupt\nedgeagent.cli.commands = stopped\n"
+    with edgeagent.start("--help", before=early) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"")
