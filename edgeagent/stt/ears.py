@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Final
 
@@ -31,6 +31,7 @@ from edgeagent.stt.confirming import OwnVoice
 from edgeagent.stt.hearing import (
     LEVEL_S,
     RATE_HZ,
+    FinalTranscript,
     HearingEvent,
     KeywordSpotted,
     Level,
@@ -57,6 +58,10 @@ _POLL_S: Final = 0.05
 """Between two looks at a device that delivers nothing."""
 _STEP_S: Final = 0.05
 """Of a device that waits."""
+_FEW_WORDS_S: Final = 1.5
+"""Seconds before the end of speech in which its last words were said, about as many as a command to stop has."""
+_LATE_S: Final = 0.3
+"""Seconds after the end of speech until which the spotter may be sure of its last word."""
 _LOUD_DB: Final = 6.0
 """Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
 _IN_STEP_S: Final = 60.0
@@ -113,7 +118,7 @@ class Ears:
         self.sound = Duplex(device, mode=settings.echo, noise_suppression=settings.noise_suppression, rate_hz=RATE_HZ)
         self._device, self._spotter, self._on_event = device, spotter, on_event
         self._endpointer = Endpointer(settings.endpoint, activity=VoiceActivity(settings.voice))
-        self._transcription = Transcription(transcriber, self._tell, device.now, limit_s=LIMIT_S)
+        self._transcription = Transcription(transcriber, self._tell_heard, device.now, limit_s=LIMIT_S)
         self._open = OpenUtterance(
             self._endpointer,
             self._transcription,
@@ -252,6 +257,13 @@ class Ears:
             self._on_event(event)
         except (Exception, SystemExit):  # the builder's code
             log.exception("what listens to the ears raised")
+
+    def _tell_heard(self, event: HearingEvent) -> None:
+        """Tells what the transcriber has heard, with what the spotter thinks of it."""
+        if isinstance(event, FinalTranscript) and self._spotter is not None:
+            suspected = self._spotter.stop_word(event.at_s - _FEW_WORDS_S, event.at_s + _LATE_S)
+            event = replace(event, stop_word=suspected)
+        self._tell(event)
 
     def _spotted(self, keyword: SpottedPhrase) -> bool:
         """True if a spotted word counts."""

@@ -53,6 +53,12 @@ of ``confirming.unlike``; ``docs/figures.md`` has the counts with both."""
 _NEARLY: Final = 2.0
 """A stop phrase may have been said if its log probability is only so much less than the best text's. Of 85 stop phrases
 that were not understood 34 are so near, and 3 of 185 lines of talk; ``docs/figures.md`` tells how they were said."""
+_VOTED_FOR: Final = ("stop", "freeze")
+"""Stop words that are looked for besides. "Halt" is none of them: where it was said, "stop" fits better."""
+_POSSIBLE: Final = 7.0
+"""One of these may have been said if its log probability is only so much less, and the spotter suspects one. Of 33
+commands to stop that were neither understood nor spotted, in noise at 10 dB, 13 are so near and suspected; of 244 lines
+of talk there, every second one cut to a word or three, none."""
 _CALLED: Final = 16.0
 """A wake word began the utterance if the log probability of that in place of the first words is only so much less than
 of Whisper's text: names are new to it, and "hey robi" is "hey robot" or "a roll by". Of 38 calls by heart, joe and slt
@@ -318,6 +324,7 @@ class FusedTranscriber:
         least = max(fit.log_prob for _, fit in fits) - _UNLIKELY
         unlikely = {text for text, fit in fits if fit.log_prob < least}
         others = [text for text in (*heard.texts, *(text for text, _ in fits)) if text not in unlikely]
+        near, far = self._possible_stops(written, best, fits, check)
         return RecognisedText(
             text=inverse_normalised(best.text),
             words=tuple(words),
@@ -327,7 +334,8 @@ class FusedTranscriber:
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
             excluded=(*self._excluded(written, best, others, check), *self._not_called(written, best, check)),
-            near_stops=self._near_stops(written, best, fits, check),
+            near_stops=near,
+            far_stops=far,
         )
 
     def _excluded(
@@ -381,20 +389,25 @@ class FusedTranscriber:
         least = self._model.fit(piece.encoded, _LANGUAGE, as_written(own)).log_prob - _CALLED
         return best if fits[best] >= least else None
 
-    def _near_stops(
+    def _possible_stops(
         self, written: list[WrittenPiece], best: Best, fits: list[tuple[str, Fit]], check: Check
-    ) -> tuple[str, ...]:
-        """Lists the stop phrases that a few words may have been that were not understood, the likeliest first."""
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Lists the stop phrases that a few words may have been that were not understood, and the stop words that they
+        may have been if the spotter suspects one; the likeliest first."""
         if best.understood or len(best.text.split()) > FEW or len(written) > 1:
-            return ()
+            return (), ()
         known = {text: fit.log_prob for text, fit in fits}
-        least = max(known.values()) - _NEARLY
-        for phrase in LOOKED_FOR:
+        most = max(known.values())
+        for phrase in dict.fromkeys((*LOOKED_FOR, *_VOTED_FOR)):
             check()
             if phrase not in known:
                 known[phrase] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(phrase)).log_prob
-        near = (phrase for phrase in LOOKED_FOR if known[phrase] >= least)
-        return tuple(sorted(near, key=lambda phrase: -known[phrase]))
+
+        def listed(phrases: Sequence[str], apart: float) -> tuple[str, ...]:
+            found = (phrase for phrase in phrases if known[phrase] >= most - apart)
+            return tuple(sorted(found, key=lambda phrase: -known[phrase]))
+
+        return listed(LOOKED_FOR, _NEARLY), listed(_VOTED_FOR, _POSSIBLE)
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""

@@ -40,6 +40,7 @@ class RecognisedText:
         excluded: Phrases that were looked for: no text with one of them fits the sound nearly as well.
         near_stops: Stop phrases that fit the sound nearly as well as what was not understood, the likeliest first;
             empty where the engine can't look for them.
+        far_stops: Stop words that fit it less well, and may have been said if something else was taken for one.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and never to act on.
         final: Nothing about it will change.
@@ -55,6 +56,7 @@ class RecognisedText:
     others: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     near_stops: tuple[str, ...] = ()
+    far_stops: tuple[str, ...] = ()
 
 
 class Transcriber(Protocol):
@@ -136,6 +138,9 @@ class FinalTranscript:
     at_s: float
     latency_s: float
     """From the end of speech, ``at_s``, until this was known, on the device's clock."""
+    stop_word: float = 0.0
+    """Probability of the likeliest stop word in its last words, by a spotter that may have told of none; 0 where the
+    spotter can't say."""
 
 
 @dataclass(frozen=True, slots=True)

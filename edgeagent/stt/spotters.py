@@ -40,6 +40,7 @@ class PhraseListener(Protocol):
     def feed(
         self, samples: Samples, at_s: float | None = None, *, nobody: bool, speaking: bool, early: bool
     ) -> None: ...
+    def stop_word(self, begin_s: float, end_s: float) -> float: ...
     def flush(self) -> None: ...
     def wait_idle(self, timeout_s: float = 10.0) -> bool: ...
     def close(self) -> None: ...
@@ -114,6 +115,11 @@ class KeyPhraseSpotter:
                 self._listen(self._network)
         self._fed_s = at_s + len(samples) / RATE_HZ
         self.sphinx.feed(samples, at_s, nobody=nobody, speaking=speaking, early=early)
+
+    def stop_word(self, begin_s: float, end_s: float) -> float:
+        """Returns the probability of the likeliest learnt word between two times, told or not; 0 where it has learnt
+        none. Any thread."""
+        return 0.0 if self._network is None else self._network.likeliest(begin_s, end_s)
 
     def flush(self) -> None:
         """Forgets all that was fed before."""

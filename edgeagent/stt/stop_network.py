@@ -105,6 +105,12 @@ class StopNetwork:
             return 1.0
         return max((float(each[number]) for at_s, each in scores if begin_s <= at_s <= end_s), default=0.0)
 
+    def likeliest(self, begin_s: float, end_s: float) -> float:
+        """Returns how likely any of the words was at most, from 0 to 1, between two times, as far as it remembers."""
+        with self._lock:
+            heard = [scores for at_s, scores in self._scores if begin_s <= at_s <= end_s]
+        return float(np.max([scores[self._words] for scores in heard], initial=0.0))
+
     def refuse(self, word: str) -> None:
         """Lets a word be found again at once: the one that was found did not count."""
         self._told[WORDS.index(word) + 1] = -math.inf

@@ -44,6 +44,8 @@ EARS_S: Final = 1.0
 """Ears that fail or are behind for so long hear no stop word in time."""
 RECOGNISERS_S: Final = 3.0
 """The same where both the spotter and the transcriber are lost: each is started again within two seconds, as a rule."""
+SUSPECTED: Final = 0.3
+"""Probability of a stop word by the spotter from which on a recogniser's doubt decides; ``fused`` has the counts."""
 _EARS: Final = frozenset({"ears"})
 _RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
@@ -108,12 +110,13 @@ class StopWords:
         self._latch.hold(_WORD, owner=self._word)
         self._robot.hold(everything=True)
 
-    def spotted(self, keyword: SpottedPhrase, turn: Turn | None, *, alone: bool, now_s: float) -> None:
+    def spotted(self, keyword: SpottedPhrase, turn: Turn | None, *, alone: bool, spoken_s: float, now_s: float) -> None:
         """The spotter has heard one, and it was halted.
 
         Args:
             turn: What is being said.
             alone: Nobody but the robot was heard, and nothing moves.
+            spoken_s: Until when somebody has spoken; before the end of the word, where the spotter is late with that.
         """
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         if self._latch.state is LatchState.TRIPPED and not self._robot.busy:  # the same word again
@@ -121,23 +124,32 @@ class StopWords:
             self._release()
             return
         speaks = turn is not None and turn.speaking
-        end_s = None if speaks else keyword.end_s
-        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=end_s), turn)
+        self._decided(self.watch.spotted(keyword, alone=alone, speech_end_s=None if speaks else spoken_s), turn)
 
-    def decide(self, turn: Turn, transcript: RecognisedText, *, now_s: float, ended_s: float = math.inf) -> None:
+    def decide(
+        self,
+        turn: Turn,
+        transcript: RecognisedText,
+        *,
+        now_s: float,
+        ended_s: float = math.inf,
+        suspected: float = 0.0,
+    ) -> None:
         """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.
 
         Args:
             turn: Whose words these are, be it dismissed or over.
             now_s: The device's clock.
             ended_s: Until when it was transcribed.
+            suspected: The spotter's probability of a stop word of which it did not tell.
         """
         rest = turn.rest(transcript)
         if turn.stops and occurrences(rest, self._phrases) <= turn.stops:
             return
         whole = rest is transcript
         began_s, sound_s = (turn.began_s, turn.sound_s) if whole else (turn.onset_s, None)
-        told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s)
+        likely = suspected >= SUSPECTED and whole and self._robot.runs.moves
+        told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s, likely=likely)
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
 
     def look(self, turn: Turn, event: EarlyLook) -> None:

@@ -139,7 +139,7 @@ class StopWatch:
 
         Args:
             alone: The robot speaks, and nobody else was heard: unless somebody is, the word was in its own voice.
-            speech_end_s: When its speech ended; None while somebody speaks.
+            speech_end_s: When the last speech ended; None while somebody speaks.
 
         Returns:
             What is known of it already, because it was spotted late. A guess that is older than the spotting may
@@ -175,6 +175,7 @@ class StopWatch:
         ended_s: float = math.inf,
         sound_s: float | None = None,
         now_s: float = math.inf,
+        likely: bool = False,
     ) -> Outcome | None:
         """Judges the words so far by a transcript of some speech, partial or final. Also words that the spotter has
         missed.
@@ -185,13 +186,14 @@ class StopWatch:
             ended_s: Until when it was transcribed; infinite for a partial one.
             sound_s: From when on it was heard; the times of its words count from there.
             now_s: When this is known.
+            likely: The spotter suspects a stop word in it.
         """
         stops = occurrences(transcript, self._phrases)
         found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
         starts_s = tuple(found) if len(found) == stops else ()
         said = _SaidMeanwhile(transcript, began_s, ended_s, now_s, stops, sound_s, starts_s)
         self._said.append(said)
-        phrase = self._missed(transcript) if transcript.final else None
+        phrase = self._missed(transcript, likely=likely) if transcript.final else None
         if phrase is not None:
             self.phrase = phrase
             self.forget()
@@ -237,9 +239,11 @@ class StopWatch:
                 outcome = self._decided(word, "release")
         return outcome
 
-    def _missed(self, transcript: RecognisedText) -> str | None:
-        """The stop phrase that was meant, be it one that the spotter does not listen for."""
-        return self._phrase(transcript) or missed(transcript, self._phrases)
+    def _missed(self, transcript: RecognisedText, *, likely: bool) -> str | None:
+        """The stop phrase that was meant, be it one that the spotter does not listen for; where the spotter suspects
+        one, also a word that the recogniser thinks possible."""
+        voted = next(iter(transcript.far_stops), None) if likely else None
+        return self._phrase(transcript) or missed(transcript, self._phrases) or voted
 
     def _phrase(self, transcript: RecognisedText) -> str | None:
         """The stop phrase that trips and is all of the words; None: there is more, or another one."""
@@ -272,7 +276,8 @@ class StopWatch:
                 continue
             by_s = end_s + (GUESS_S if word.guessed else AFTER_WORD_S)
             if word.speech_end_s is not None:
-                by_s = min(by_s, max(word.speech_end_s, end_s) + AFTER_SPEECH_S)
+                late = end_s - word.speech_end_s <= _LATE_S
+                by_s = min(by_s, (word.speech_end_s if late else end_s) + AFTER_SPEECH_S)
             if now_s >= by_s:
                 return self._decided(word, "trip")
         return outcome

@@ -300,21 +300,21 @@ class TurnTaking:
             self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
-        transcript, last = event.transcript, self._last
+        last = self._last
         self._tell(event)
         if event.utterance in self._late:
             self._understand_late(event, self._late.pop(event.utterance))
         elif self._turn is not None and self._turn.utterance == event.utterance:
             self._take_words(self._turn, event)
         elif last is not None and last.utterance == event.utterance:  # nobody waits for it but a stop word
-            self.stop_words.decide(last, transcript, now_s=self._now_s, ended_s=event.at_s)
+            self._decide(last, event)
 
     def _understand_late(self, event: hearing.FinalTranscript, turn: Turn) -> None:
         """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""
         now, self._turn = self._turn, turn
         self._interposed = now is not None
         if turn.cut and now is not None:
-            self.stop_words.decide(turn, event.transcript, now_s=self._now_s, ended_s=event.at_s)
+            self._decide(turn, event)
             if not turn.dismissed:
                 now.lead = f"{turn.lead} {event.transcript.text}".strip()
         else:
@@ -328,12 +328,16 @@ class TurnTaking:
 
     def _take_words(self, turn: Turn, event: hearing.FinalTranscript) -> None:
         turn.transcript = transcript = event.transcript
-        self.stop_words.decide(turn, transcript, now_s=self._now_s, ended_s=event.at_s)
+        self._decide(turn, event)
         if turn.asleep:
             self._wake_by_words(turn, transcript)
         if not turn.dismissed and not turn.asleep:
             self._weigh(turn, transcript)
         self._close_turn()
+
+    def _decide(self, turn: Turn, event: hearing.FinalTranscript) -> None:
+        """Decides by all the words of a turn about the stop words in it."""
+        self.stop_words.decide(turn, event.transcript, now_s=self._now_s, ended_s=event.at_s, suspected=event.stop_word)
 
     def _judge(self, event: hearing.Judged) -> None:
         turn = self._turn
@@ -392,7 +396,7 @@ class TurnTaking:
             alone = turn is None and self._robot.sounding and not self._robot.runs.acting
             alone = alone and keyword.end_s - self._spoken_s > _SILENT_S
             self.fire(TableEvent.STOP_WORD)
-            self.stop_words.spotted(keyword, turn, alone=alone, now_s=self._now_s)
+            self.stop_words.spotted(keyword, turn, alone=alone, spoken_s=self._spoken_s, now_s=self._now_s)
             return
         if turn is not None and turn.asleep and turn.transcript is None:
             turn.called = keyword  # its transcript may deny it

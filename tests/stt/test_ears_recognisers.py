@@ -18,8 +18,8 @@ from edgeagent.stt import (
     FinalTranscript,
     HardEnd,
     Judged,
+    KeyPhraseSpotter,
     KeywordSpotted,
-    KeywordSpotter,
     PartialTranscript,
     SoftEnd,
     SpeechStarted,
@@ -44,7 +44,7 @@ def sphinx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
 
 @pytest.fixture(scope="module")
 def spotter() -> Iterator[Kept]:
-    made = KeywordSpotter({"stop": None}, lambda keyword: None)
+    made = KeyPhraseSpotter({"stop": None}, lambda keyword: None)
     yield Kept(made)
     made.close()
 
@@ -134,7 +134,7 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
 
 
 def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not() -> None:
-    spotter = KeywordSpotter({"stop": None}, lambda keyword: None)
+    spotter = KeyPhraseSpotter({"stop": None}, lambda keyword: None)
     room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6, rt60_s=0.2, drift_ppm=100))
     playback = PlaybackQueue(RATE_HZ)
     talk = playback.begin()
@@ -177,6 +177,16 @@ def test_an_utterance_is_looked_at_while_it_goes_on_and_not_in_silence() -> None
         assert 1 <= len(looks) < 4
 
 
+def test_a_transcript_comes_with_what_the_spotter_suspects(spotter: Kept) -> None:
+    with listening(Notes(), spotter=spotter) as here:
+        here.say("stop", at_s=1.0)
+        here.say("go to the kitchen", at_s=4.0)
+        here.run(7.0)
+    suspected = [event.stop_word for event in here.of(FinalTranscript)]
+    assert suspected[0] > 0.8
+    assert suspected[-1] < 0.1
+
+
 def test_ears_do_not_hear_what_others_gave_their_spotter(spotter: Kept) -> None:
     for block in blocks(said("stop", "slt")[: round(0.6 * RATE_HZ)]):
         spotter.feed(block)
@@ -192,7 +202,7 @@ def test_ears_do_not_hear_what_others_gave_their_spotter(spotter: Kept) -> None:
 def test_the_same_room_gives_the_same_events(tmp_path: Path) -> None:
     def once() -> list[object]:
         options = SphinxOptions(names=[ROOMS], cache=tmp_path, hang_s=10.0)
-        keywords = KeywordSpotter({"stop": None}, lambda keyword: None)
+        keywords = KeyPhraseSpotter({"stop": None}, lambda keyword: None)
         with listening(SphinxTranscriber(PHRASES, options), spotter=keywords) as here:
             here.say("drive forward", at_s=1.0)
             here.say("two meters", at_s=2.4)

@@ -165,6 +165,17 @@ def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
     assert hear(ears, spoken("Bring the cup to the kitchen.")).near_stops == (), "it is too long for one"
 
 
+@pytest.mark.parametrize(("apart", "far"), [(-1.0, set()), (math.inf, {"stop", "freeze"})])
+def test_a_stop_word_may_fit_less_well_than_a_phrase_that_is_nearly_as_likely(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, far: set[str]
+) -> None:
+    for least in ("LEAST", "LEAST_CONTRARY"):
+        monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
+    monkeypatch.setattr("edgeagent.stt.fused._POSSIBLE", apart)
+    assert set(hear(ears, spoken("Follow me.")).far_stops) == far
+    assert hear(ears, spoken("Bring the cup to the kitchen.")).far_stops == (), "it is too long for one"
+
+
 @pytest.fixture(scope="module")
 def called(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FusedTranscriber]:
     """With a wake word."""

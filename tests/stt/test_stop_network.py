@@ -98,6 +98,16 @@ def test_blocks_of_any_length_give_the_same(sizes: list[int]) -> None:
     assert found[0].end_s == pytest.approx(whole[0].end_s, abs=1e-6)
 
 
+def test_it_tells_how_likely_any_word_was_that_is_listened_for() -> None:
+    sound, end_s = clip("stop", "heart")
+    for words, likely in ((["stop"], True), (["halt"], False)):
+        network = StopNetwork(words)
+        heard(network, sound)
+        assert (network.likeliest(end_s - 0.5, end_s + SOON_S) > 0.8) is likely
+        assert network.likeliest(0.0, BEFORE_S) < 0.1
+        assert network.likeliest(100.0, 200.0) == 0.0
+
+
 def test_words_that_nobody_asked_for_are_not_told() -> None:
     only = StopNetwork(["halt"])
     assert not heard(only, clip("stop", "heart")[0])

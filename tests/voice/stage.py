@@ -151,11 +151,13 @@ class Stage:
         transcript = RecognisedText(text, understood=False, confidence=0.8, others=(f"{text} now",), excluded=("stop",))
         self.tell(hearing.EarlyLook(self.ears.utterance, transcript, self.now_s))
 
-    def pause(self, text: str, *, understood: bool = True, confidence: float = 0.9, **known: Any) -> None:
-        """A soft end, and the words until it, with what else is known of them."""
+    def pause(
+        self, text: str, *, understood: bool = True, confidence: float = 0.9, stop_word: float = 0.0, **known: Any
+    ) -> None:
+        """A soft end, and the words until it, with what else is known of them, and the spotter's suspicion."""
         transcript = RecognisedText(text, understood=understood, confidence=confidence, **known)
         self.tell(hearing.SoftEnd(self.ears.utterance, self.now_s))
-        self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1))
+        self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1, stop_word))
 
     def go_on(self) -> None:
         self.tell(hearing.SpeechResumed(self.ears.utterance, self.now_s))

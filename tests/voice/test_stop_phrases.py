@@ -11,7 +11,7 @@ from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice import PAUSE_S, PRESETS, WAIT_S, State
+from edgeagent.voice import PAUSE_S, PRESETS, SUSPECTED, WAIT_S, State
 
 from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
 from .stage import Stage
@@ -215,6 +215,27 @@ def test_a_stop_phrase_that_fits_the_sound_of_doubtful_words_holds_what_drives(d
     driving.say("council heart", understood=False, confidence=0.02, near_stops=("cancel that",))
     assert until(lambda: base.notes == ["pause"])
     assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
+
+
+def test_a_stop_word_that_two_recognisers_suspect_trips(driving: Stage, base: Base) -> None:
+    driving.say("die", understood=False, confidence=0.02, far_stops=("stop",), stop_word=SUSPECTED)
+    assert until(lambda: latch(driving) == "tripped")
+    assert [(event.phrase, event.confirmed) for event in driving.log if event.kind == "keyword"] == [("stop", True)]
+
+
+@pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), 0.9)])
+def test_one_recogniser_that_suspects_a_stop_word_only_holds(
+    driving: Stage, base: Base, stops: tuple[str, ...], suspected: float
+) -> None:
+    driving.say("die", understood=False, confidence=0.02, far_stops=stops, stop_word=suspected)
+    assert until(lambda: base.notes == ["pause"])
+    assert latch(driving) == "held"
+
+
+def test_a_suspicion_trips_nothing_where_nothing_moves(base: Base) -> None:
+    with Stage("Okay.", agent=base.agent, settings=quiet()) as stage:
+        stage.say("die", understood=False, confidence=0.02, far_stops=("stop",), stop_word=0.9)
+        assert latch(stage) == "free"
 
 
 def test_a_start_that_is_understood_holds_nothing(driving: Stage, base: Base) -> None:

@@ -170,6 +170,20 @@ def test_without_a_clear_transcript_it_counts_one_second_after_the_speech() -> N
     assert not watch.due(20.0), "it is decided once"
 
 
+def test_a_spotter_that_is_late_with_the_end_of_the_word_delays_nothing() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, speech_end_s=9.6)
+    assert not watch.due(9.59 + AFTER_SPEECH_S)
+    assert watch.due(9.61 + AFTER_SPEECH_S) == "trip"
+
+
+def test_a_word_long_after_the_last_speech_is_apart_from_it() -> None:
+    watch = StopWatch(["stop"])
+    watch.spotted(STOP, speech_end_s=9.4)
+    assert not watch.due(9.99 + AFTER_SPEECH_S)
+    assert watch.due(10.01 + AFTER_SPEECH_S) == "trip"
+
+
 def test_speech_without_an_end_is_not_waited_for() -> None:
     watch = _watch()
     watch.speech(ended_s=None)
