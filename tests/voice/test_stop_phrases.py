@@ -199,6 +199,8 @@ def test_a_word_that_holds_is_heeded_though_hardly_sure(driving: Stage, base: Ba
         ("can still be that", ("cancel that", "stand still be that"), ["pause"]),
         ("welcome", ("go on", "hold on"), ["pause"]),
         ("what can they", ("what a day", "let me", "wait a minute"), ["pause", "resume"]),
+        ("going to hold on", (), ["pause"]),
+        ("you are going to hold on", (), []),
         ("would you", ("wait", "what"), ["pause", "resume"]),
     ],
 )
