@@ -47,8 +47,8 @@ _LIKELIEST: Final = 2
 """The likeliest other texts of doubtful words, in which "hold on" counts, too. Of 84 doubtful utterances of other talk,
 in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further on."""
 _LAST: Final = 2
-"""The last words of up to four doubtful ones, in which "hold on" counts as well: "going to hold on" was no more than that.
-None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
+"""The last words of up to four doubtful ones, in which "hold on" counts as well: "hold on" was heard as "going to hold
+on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
 _LEAST_WORD: Final = 0.05
 """Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
 noise and over the robot's, most had 0.06 to 0.8."""
