@@ -7,6 +7,7 @@ __getattr__ = front(
     {
         "delay": "DelayEstimator measure sweep",
         "device": "SoundDevice Fill Samples Take Xruns holder_of_cards patiently",
+        "double_talk": "DoubleTalk",
         "duplex": "Duplex",
         "early_echo": "EarlyEcho Frame",
         "echo": "EchoCanceller FRAME_S Mode",

@@ -74,6 +74,11 @@ class EndpointSettings:
     far_sure: float = 0.8
     """While the robot speaks and the microphone's level is not told: ``sure``, in place of it. What is left of the
     robot's own voice at +6 dB echo reached 0.64."""
+    far_person: float = 0.7
+    """While the robot speaks: probability of a frame by ``DoubleTalk`` from which on it is speech, whatever else is
+    known. At 0 dB echo 73 % of a person's frames have that, and none of 4442 of the robot's alone."""
+    far_robot: float = 0.5
+    """The same under which a frame is none. 97 % of a person's frames have more."""
     pre_roll_ms: float = 500
     """Sound kept before the start, in milliseconds. At 10 dB SNR the start is found up to 120 ms late, at 5 dB 270."""
     far_pre_roll_ms: float = 200
@@ -95,7 +100,7 @@ class EndpointSettings:
             raise ConfigError(
                 f"threshold of the endpointer is {self.threshold}: it must be over 0, and sure ({self.sure}) at most"
             )
-        for name in ("far_threshold", "far_sure"):
+        for name in ("far_threshold", "far_sure", "far_person", "far_robot"):
             if not 0 < getattr(self, name) <= 1:
                 raise ConfigError(
                     f"{name} of the endpointer is {getattr(self, name)}: it must be over 0, and 1 at most"
@@ -226,6 +231,7 @@ class Endpointer:
         microphone_db: float | None = None,
         sound: Samples | None = None,
         own: bool = False,
+        double_talk: float | None = None,
     ) -> list[VoiceEvent]:
         """The next samples of the stream, at 16 kHz and of any number; returns what they bring, in order.
 
@@ -235,6 +241,8 @@ class Endpointer:
                 else cancels the echo.
             sound: The same samples as a recogniser is to have them; None: these.
             own: The robot's own voice is in them as loud as it is: nothing starts.
+            double_talk: Probability that a person speaks over the robot's voice, by ``DoubleTalk``; None where that
+                has not looked.
         """
         found: list[VoiceEvent] = []
         self._pre_roll_ms = self.settings.pre_roll_ms
@@ -246,7 +254,13 @@ class Endpointer:
             self._history.append(sound[begin : begin + _PIECE])
             for frame in self.activity.process(piece):
                 least = self._least(frame, far_active, microphone_db)  # which learns how loud its own voice is
-                self._take(frame, _DEAF if own and self._begin is None else least, found)
+                probability = frame.probability
+                if far_active and double_talk is not None:
+                    if double_talk >= self.settings.far_person:
+                        probability, least = max(probability, double_talk), self._far_least
+                    elif double_talk < self.settings.far_robot:
+                        probability = 0.0
+                self._take(frame, probability, _DEAF if own and self._begin is None else least, found)
             self._history.forget(self._begin)
         return found
 
@@ -271,12 +285,17 @@ class Endpointer:
             # the beginning of a word is soft: it counts, but decides nothing until the rest is louder
             threshold = math.inf if self.speaking and not self._soft else settings.far_threshold
             return _Least(threshold, math.inf, settings.far_speech_ms)
+        return self._far_least
+
+    @property
+    def _far_least(self) -> _Least:
+        settings = self.settings
         return _Least(settings.far_threshold, settings.far_threshold, settings.far_speech_ms)
 
-    def _take(self, frame: VoiceFrame, least: _Least, found: list[VoiceEvent]) -> None:
+    def _take(self, frame: VoiceFrame, probability: float, least: _Least, found: list[VoiceEvent]) -> None:
         self._levels.append(frame.level_db)
-        self._recent.append(frame.probability)
-        self.pausing = frame.probability < least.threshold
+        self._recent.append(probability)
+        self.pausing = probability < least.threshold
         if not self.pausing:
             self._hear(frame)
         elif self._onset is not None and frame.end - self._last > _samples(_GAP_MS):

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from edgeagent.audio.device import Fill, Samples, SoundDevice
+from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.duplex import Duplex
 from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import Mode
@@ -136,6 +137,7 @@ class Ears:
         self._on = True
         self._level = LevelMeter()
         self._own = OwnVoice()
+        self._double_talk = DoubleTalk()
         self._level_s = 0.0
         self._lateness = Lateness()
         self._stalled = self._fresh = self._failing = self._spotter_lost = False
@@ -375,15 +377,24 @@ class Ears:
         self._heard += len(frame.clean)
         if not self._on:
             return
-        microphone_db = None
+        microphone_db = double_talk = None
         tells = self.sound.echo.mode == "webrtc"  # another canceller tells nothing of its frames
         if tells:
             self._own.take(self._time(self._heard), [frame.person], [self._is_loud(frame.clean)], FRAME_S)
             if frame.person is not None:
                 microphone_db = level_db(frame.near)
+            if frame.far_active:
+                double_talk = self._double_talk.process(frame.sound, person=bool(frame.person) and not frame.early)
+            else:
+                self._double_talk.reset()
         self._take_events(
             self._endpointer.feed(
-                frame.clean, far_active=frame.far_active, microphone_db=microphone_db, sound=frame.sound, own=frame.own
+                frame.clean,
+                far_active=frame.far_active,
+                microphone_db=microphone_db,
+                sound=frame.sound,
+                own=frame.own,
+                double_talk=double_talk,
             )
         )
         if self._spotter is not None:

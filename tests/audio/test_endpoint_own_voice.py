@@ -63,6 +63,21 @@ def test_a_person_over_the_robots_voice_needs_not_be_as_likely(lasts):
     assert lasts(0.2, 0.25, -35.0, far_active=True, microphone_db=-19.0) == [SpeechStarted]
 
 
+def test_a_person_that_the_canceller_has_suppressed_is_heard_by_another_look(lasts):
+    assert lasts(2, 0.0, -60.0, far_active=True, microphone_db=-20.0, double_talk=0.6) == []
+    assert lasts(0.2, 0.0, -60.0, far_active=True, microphone_db=-20.0, double_talk=0.8) == [SpeechStarted]
+
+
+def test_where_that_look_finds_the_robots_voice_nothing_starts(lasts):
+    assert lasts(1, 0.4, -35.0, far_active=True, microphone_db=-19.0, double_talk=0.4) == []
+    assert lasts(0.2, 0.4, -35.0, far_active=True, microphone_db=-19.0, double_talk=0.6) == [SpeechStarted]
+
+
+@pytest.mark.parametrize("how", [{"far_active": False}, {"far_active": True, "own": True}])
+def test_that_look_is_for_a_robot_that_speaks_and_whose_echo_is_known(lasts, how):
+    assert lasts(1, 0.0, -60.0, microphone_db=-20.0, double_talk=0.9, **how) == []
+
+
 def test_where_the_robot_is_silent_that_is_no_speech(lasts):
     assert lasts(5, 0.25, -35.0, microphone_db=-19.0) == []
 
