@@ -75,10 +75,11 @@ class EndpointSettings:
     """While the robot speaks and the microphone's level is not told: ``sure``, in place of it. What is left of the
     robot's own voice at +6 dB echo reached 0.64."""
     far_person: float = 0.7
-    """While the robot speaks: probability of a frame by ``DoubleTalk`` from which on it is speech, whatever else is
-    known. At 0 dB echo 73 % of a person's frames have that, and none of 4442 of the robot's alone."""
+    """While the robot speaks: probability by ``DoubleTalk`` from which on a frame is speech, whatever else is known of
+    it. At 0 dB echo 73 % of a person's frames have that, and none of 4442 of the robot's alone."""
     far_robot: float = 0.5
-    """The same under which a frame is none. 97 % of a person's frames have more."""
+    """While the robot speaks: probability by ``DoubleTalk`` under which a frame is no speech. 97 % of a person's frames
+    have more."""
     pre_roll_ms: float = 500
     """Sound kept before the start, in milliseconds. At 10 dB SNR the start is found up to 120 ms late, at 5 dB 270."""
     far_pre_roll_ms: float = 200
@@ -105,6 +106,10 @@ class EndpointSettings:
                 raise ConfigError(
                     f"{name} of the endpointer is {getattr(self, name)}: it must be over 0, and 1 at most"
                 )
+        if self.far_robot > self.far_person:
+            raise ConfigError(
+                f"far_robot of the endpointer is {self.far_robot}: it must be far_person ({self.far_person}) at most"
+            )
         if not self.far_below_db >= 0:
             raise ConfigError(f"far_below_db of the endpointer is {self.far_below_db}: it must be 0 or more")
         for name in (*_PRE_ROLLS, "min_speech_ms", "far_speech_ms", "soft_end_ms", "hard_end_ms", "resume_ms"):

@@ -163,6 +163,21 @@ def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | No
     return next((one for one, judged in verdicts if judged == "confirmed" or called(_words(one), judged)), None)
 
 
+def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str]) -> str | None:
+    """The stop word that both the recogniser and the spotter think possible in place of what was not understood.
+
+    None where the text has one of the phrases in any form, because then its words judge, and where "don't stop" may
+    have been said. Where "halt" was said, "stop" fits the sound better.
+    """
+    words, wanted = _words(transcript.text), [_words(phrase) for phrase in phrases]
+    if places(words, wanted) or any(is_inflected(words, one) for one in wanted):
+        return None
+    if any(forbids(other, phrases) for other in transcript.others):
+        return None
+    alike = {suspected, "stop"} if suspected == "halt" else {suspected}
+    return next((word for word in transcript.far_stops if word in alike and _words(word) in wanted), None)
+
+
 def begins(transcript: RecognisedText, phrase: str) -> bool:
     """True if a transcript begins with the phrase."""
     wanted = _words(phrase)

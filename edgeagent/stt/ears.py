@@ -23,7 +23,7 @@ from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.duplex import Duplex
 from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import Mode
-from edgeagent.audio.endpoint import Endpointer, EndpointSettings, VoiceEvent
+from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStarted, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
 from edgeagent.audio.vad import QUIETEST_DB, VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
@@ -60,9 +60,11 @@ _POLL_S: Final = 0.05
 _STEP_S: Final = 0.05
 """Of a device that waits."""
 _FEW_WORDS_S: Final = 1.5
-"""Seconds before the end of speech in which its last words were said, about as many as a command to stop has."""
+"""Seconds before the end of speech in which as many words are said as a command to stop has."""
 _LATE_S: Final = 0.3
-"""Seconds after the end of speech until which the spotter may be sure of its last word."""
+"""Seconds after the end of speech until which its last word may end, for the spotter."""
+_UTTERANCES: Final = 4
+"""Utterances whose transcripts may still come."""
 _LOUD_DB: Final = 6.0
 """Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
 _IN_STEP_S: Final = 60.0
@@ -137,6 +139,9 @@ class Ears:
         self._on = True
         self._level = LevelMeter()
         self._own = OwnVoice()
+        self._onset_s = 0.0
+        self._suspected: dict[int, SpottedPhrase] = {}
+        """The likeliest stop word of the last utterances."""
         self._double_talk = DoubleTalk()
         self._level_s = 0.0
         self._lateness = Lateness()
@@ -262,9 +267,8 @@ class Ears:
 
     def _tell_heard(self, event: HearingEvent) -> None:
         """Tells what the transcriber has heard, with what the spotter thinks of it."""
-        if isinstance(event, FinalTranscript) and self._spotter is not None:
-            suspected = self._spotter.stop_word(event.at_s - _FEW_WORDS_S, event.at_s + _LATE_S)
-            event = replace(event, stop_word=suspected)
+        if isinstance(event, FinalTranscript):
+            event = replace(event, suspected=self._suspected.get(event.utterance))
         self._tell(event)
 
     def _spotted(self, keyword: SpottedPhrase) -> bool:
@@ -383,10 +387,8 @@ class Ears:
             self._own.take(self._time(self._heard), [frame.person], [self._is_loud(frame.clean)], FRAME_S)
             if frame.person is not None:
                 microphone_db = level_db(frame.near)
-            if frame.far_active:
-                double_talk = self._double_talk.process(frame.sound, person=bool(frame.person) and not frame.early)
-            else:
-                self._double_talk.reset()
+            person = bool(frame.person) and not frame.early if frame.far_active else None
+            double_talk = self._double_talk.process(frame.sound, frame.near, person=person)
         self._take_events(
             self._endpointer.feed(
                 frame.clean,
@@ -424,7 +426,20 @@ class Ears:
 
     def _take_events(self, found: list[VoiceEvent]) -> None:
         for event in found:
-            self._open.take(event, self._time(self._base + round(event.at_s * RATE_HZ)))
+            at_s = self._time(self._base + round(event.at_s * RATE_HZ))
+            if isinstance(event, SpeechStarted):
+                self._onset_s = at_s
+            elif isinstance(event, (SoftEnd, HardEnd)):
+                self._suspect(event.utterance, at_s)
+            self._open.take(event, at_s)
+
+    def _suspect(self, utterance: int, end_s: float) -> None:
+        """Notes the likeliest stop word among the last words, unless it is the robot's own."""
+        begin_s = max(self._onset_s, end_s - _FEW_WORDS_S)
+        word = None if self._spotter is None else self._spotter.suspected(begin_s, end_s + _LATE_S)
+        if word is not None and not self._own.explains(word.end_s):
+            kept = list(self._suspected.items())[-_UTTERANCES:]
+            self._suspected = {**dict(kept), utterance: word}  # another thread reads it
 
     def _finish(self) -> None:
         """The open utterance ends here."""
@@ -444,6 +459,7 @@ class Ears:
     def _forget(self) -> None:
         """Forgets all that was heard before; what follows has nothing to do with it."""
         self._endpointer.reset()
+        self._double_talk.reset()
         self._base = self._heard
         if self._spotter is not None:
             self._spotter.flush()

@@ -54,11 +54,12 @@ _NEARLY: Final = 2.0
 """A stop phrase may have been said if its log probability is only so much less than the best text's. Of 85 stop phrases
 that were not understood 34 are so near, and 3 of 185 lines of talk; ``docs/figures.md`` tells how they were said."""
 _VOTED_FOR: Final = ("stop", "freeze")
-"""Stop words that are looked for besides. "Halt" is none of them: where it was said, "stop" fits better."""
+"""Stop words that count together with the spotter's suspicion. "Halt" is none of them: where it was said, "stop" fits
+better."""
 _POSSIBLE: Final = 7.0
-"""One of these may have been said if its log probability is only so much less, and the spotter suspects one. Of 33
-commands to stop that were neither understood nor spotted, in noise at 10 dB, 13 are so near and suspected; of 244 lines
-of talk there, every second one cut to a word or three, none."""
+"""A stop word may have been said if its log probability is only so much less than the best text's, and the spotter
+suspects one. Of 33 commands to stop that were neither understood nor spotted, in noise at 10 dB, 13 are so near and
+suspected; of 244 lines of talk there, every second one cut to a word or three, none."""
 _CALLED: Final = 16.0
 """A wake word began the utterance if the log probability of that in place of the first words is only so much less than
 of Whisper's text: names are new to it, and "hey robi" is "hey robot" or "a roll by". Of 38 calls by heart, joe and slt

@@ -40,7 +40,8 @@ class RecognisedText:
         excluded: Phrases that were looked for: no text with one of them fits the sound nearly as well.
         near_stops: Stop phrases that fit the sound nearly as well as what was not understood, the likeliest first;
             empty where the engine can't look for them.
-        far_stops: Stop words that fit it less well, and may have been said if something else was taken for one.
+        far_stops: Stop words that fit the sound less well than what was not understood, the likeliest first. One counts
+            only if the spotter suspects a stop word as well.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and never to act on.
         final: Nothing about it will change.
@@ -138,9 +139,9 @@ class FinalTranscript:
     at_s: float
     latency_s: float
     """From the end of speech, ``at_s``, until this was known, on the device's clock."""
-    stop_word: float = 0.0
-    """Probability of the likeliest stop word in its last words, by a spotter that may have told of none; 0 where the
-    spotter can't say."""
+    suspected: SpottedPhrase | None = None
+    """Likeliest stop word of the utterance by the spotter, which may not have told of any; None where the spotter can't
+    say."""
 
 
 @dataclass(frozen=True, slots=True)

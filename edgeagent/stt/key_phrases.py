@@ -209,6 +209,10 @@ class KeywordSpotter:
         self._spans = {}
         self._worker.send("flush")
 
+    def suspected(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
+        """Returns None: PocketSphinx tells of what it finds, and has no doubts."""
+        return None
+
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
         """Wait until all that was fed has been listened to; for tests and measurements."""
         return self._worker.ask("idle").wait(limit_s=timeout_s) is not None

@@ -40,7 +40,7 @@ class PhraseListener(Protocol):
     def feed(
         self, samples: Samples, at_s: float | None = None, *, nobody: bool, speaking: bool, early: bool
     ) -> None: ...
-    def stop_word(self, begin_s: float, end_s: float) -> float: ...
+    def suspected(self, begin_s: float, end_s: float) -> SpottedPhrase | None: ...
     def flush(self) -> None: ...
     def wait_idle(self, timeout_s: float = 10.0) -> bool: ...
     def close(self) -> None: ...
@@ -116,10 +116,12 @@ class KeyPhraseSpotter:
         self._fed_s = at_s + len(samples) / RATE_HZ
         self.sphinx.feed(samples, at_s, nobody=nobody, speaking=speaking, early=early)
 
-    def stop_word(self, begin_s: float, end_s: float) -> float:
-        """Returns the probability of the likeliest learnt word between two times, told or not; 0 where it has learnt
-        none. Any thread."""
-        return 0.0 if self._network is None else self._network.likeliest(begin_s, end_s)
+    def suspected(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
+        """Returns the learnt word that was most likely to end between two times, told or not. Any thread.
+
+        None where none is learnt, or nothing was heard.
+        """
+        return None if self._network is None else self._network.likeliest(begin_s, end_s)
 
     def flush(self) -> None:
         """Forgets all that was fed before."""

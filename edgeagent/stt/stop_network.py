@@ -105,11 +105,16 @@ class StopNetwork:
             return 1.0
         return max((float(each[number]) for at_s, each in scores if begin_s <= at_s <= end_s), default=0.0)
 
-    def likeliest(self, begin_s: float, end_s: float) -> float:
-        """Returns how likely any of the words was at most, from 0 to 1, between two times, as far as it remembers."""
+    def likeliest(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
+        """Returns the word that was most likely to end between two times, told or not; None if nothing was heard then,
+        or three seconds have passed."""
         with self._lock:
-            heard = [scores for at_s, scores in self._scores if begin_s <= at_s <= end_s]
-        return float(np.max([scores[self._words] for scores in heard], initial=0.0))
+            heard = [(at_s, scores) for at_s, scores in self._scores if begin_s <= at_s - _AFTER_S <= end_s]
+        found = [(float(scores[number]), number, at_s - _AFTER_S) for at_s, scores in heard for number in self._words]
+        if not found:
+            return None
+        score, number, word_s = max(found)
+        return SpottedPhrase(WORDS[number - 1], word_s - _WORD_S, word_s, heard[-1][0], score)
 
     def refuse(self, word: str) -> None:
         """Lets a word be found again at once: the one that was found did not count."""

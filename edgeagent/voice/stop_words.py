@@ -45,7 +45,8 @@ EARS_S: Final = 1.0
 RECOGNISERS_S: Final = 3.0
 """The same where both the spotter and the transcriber are lost: each is started again within two seconds, as a rule."""
 SUSPECTED: Final = 0.3
-"""Probability of a stop word by the spotter from which on a recogniser's doubt decides; ``fused`` has the counts."""
+"""Probability of a stop word by the spotter from which on the doubt of a recogniser decides. Of 33 commands to stop
+that were neither understood nor spotted, in noise at 10 dB, 16 have more; of 244 lines of talk there, two."""
 _EARS: Final = frozenset({"ears"})
 _RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
@@ -133,7 +134,7 @@ class StopWords:
         *,
         now_s: float,
         ended_s: float = math.inf,
-        suspected: float = 0.0,
+        suspected: SpottedPhrase | None = None,
     ) -> None:
         """Decides by a transcript about a stop word, spotted or missed. A word that has counted does not count again.
 
@@ -141,15 +142,16 @@ class StopWords:
             turn: Whose words these are, be it dismissed or over.
             now_s: The device's clock.
             ended_s: Until when it was transcribed.
-            suspected: The spotter's probability of a stop word of which it did not tell.
+            suspected: The likeliest stop word by the spotter, which may not have told of it.
         """
         rest = turn.rest(transcript)
         if turn.stops and occurrences(rest, self._phrases) <= turn.stops:
             return
         whole = rest is transcript
         began_s, sound_s = (turn.began_s, turn.sound_s) if whole else (turn.onset_s, None)
-        likely = suspected >= SUSPECTED and whole and self._robot.runs.moves
-        told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s, likely=likely)
+        votes = suspected is not None and suspected.score >= SUSPECTED and whole and self._robot.runs.moves
+        vote = suspected.phrase if suspected is not None and votes else None
+        told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s, suspected=vote)
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
 
     def look(self, turn: Turn, event: EarlyLook) -> None:

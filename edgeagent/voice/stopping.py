@@ -20,6 +20,7 @@ from edgeagent.stt.confirming import (
     missed,
     nothing_like,
     occurrences,
+    possible,
     starts,
     unlike,
 )
@@ -175,7 +176,7 @@ class StopWatch:
         ended_s: float = math.inf,
         sound_s: float | None = None,
         now_s: float = math.inf,
-        likely: bool = False,
+        suspected: str | None = None,
     ) -> Outcome | None:
         """Judges the words so far by a transcript of some speech, partial or final. Also words that the spotter has
         missed.
@@ -186,14 +187,14 @@ class StopWatch:
             ended_s: Until when it was transcribed; infinite for a partial one.
             sound_s: From when on it was heard; the times of its words count from there.
             now_s: When this is known.
-            likely: The spotter suspects a stop word in it.
+            suspected: The stop word that the spotter suspects in it.
         """
         stops = occurrences(transcript, self._phrases)
         found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
         starts_s = tuple(found) if len(found) == stops else ()
         said = _SaidMeanwhile(transcript, began_s, ended_s, now_s, stops, sound_s, starts_s)
         self._said.append(said)
-        phrase = self._missed(transcript, likely=likely) if transcript.final else None
+        phrase = self._missed(transcript, suspected) if transcript.final else None
         if phrase is not None:
             self.phrase = phrase
             self.forget()
@@ -239,10 +240,9 @@ class StopWatch:
                 outcome = self._decided(word, "release")
         return outcome
 
-    def _missed(self, transcript: RecognisedText, *, likely: bool) -> str | None:
-        """The stop phrase that was meant, be it one that the spotter does not listen for; where the spotter suspects
-        one, also a word that the recogniser thinks possible."""
-        voted = next(iter(transcript.far_stops), None) if likely else None
+    def _missed(self, transcript: RecognisedText, suspected: str | None) -> str | None:
+        """The stop phrase that was meant, be it one that the spotter does not listen for."""
+        voted = None if suspected is None else possible(transcript, suspected, self._phrases)
         return self._phrase(transcript) or missed(transcript, self._phrases) or voted
 
     def _phrase(self, transcript: RecognisedText) -> str | None:

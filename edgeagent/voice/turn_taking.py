@@ -13,7 +13,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
-from edgeagent.english.stop_phrases import FEW, Grade, Release
+from edgeagent.english.stop_phrases import FEW, Grade, Release, is_forbidden
 from edgeagent.english.tokens import after
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.stt import hearing
@@ -47,8 +47,8 @@ _LIKELIEST: Final = 2
 """The likeliest other texts of doubtful words, in which "hold on" counts, too. Of 84 doubtful utterances of other talk,
 in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further on."""
 _LAST: Final = 2
-"""The last words of up to four doubtful ones, in which "hold on" counts as well: "hold on" was heard as "going to hold
-on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
+"""Words at the end of up to four doubtful ones that make motion wait if they are a stop phrase: "hold on" was heard as
+"going to hold on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
 _LEAST_WORD: Final = 0.05
 """Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
 noise and over the robot's, most had 0.06 to 0.8."""
@@ -272,6 +272,7 @@ class TurnTaking:
 
     def _pause(self, event: hearing.SoftEnd) -> None:
         self.stop_words.watch.speech(ended_s=event.at_s)
+        self._spoken_s = event.at_s
         self._tell(event)
         if self._turn is not None:
             self._turn.soft_end_s = event.at_s
@@ -340,7 +341,7 @@ class TurnTaking:
 
     def _decide(self, turn: Turn, event: hearing.FinalTranscript) -> None:
         """Decides by all the words of a turn about the stop words in it."""
-        self.stop_words.decide(turn, event.transcript, now_s=self._now_s, ended_s=event.at_s, suspected=event.stop_word)
+        self.stop_words.decide(turn, event.transcript, now_s=self._now_s, ended_s=event.at_s, suspected=event.suspected)
 
     def _judge(self, event: hearing.Judged) -> None:
         turn = self._turn
@@ -553,12 +554,13 @@ class TurnTaking:
         rest = turn.rest(transcript)
         whole = rest is transcript
         words = rest.text.split()
-        last = [" ".join(words[-_LAST:])] if _LAST < len(words) <= 2 * _LAST else []
-        likely = [rest.text, *last, *(rest.others[:_LIKELIEST] if whole else ())]
+        likely = [rest.text, *rest.others[:_LIKELIEST]] if whole else [rest.text]
         phrases = [text for text in likely if self.grade(text, final=turn.final) in (Grade.HOLD, Grade.CANCEL)]
         probable = rest.text in phrases and (rest.confidence or 0.0) >= _LEAST_WORD
         near = whole and any(self.grade(text, final=turn.final) for text in transcript.near_stops)
-        waits = probable or near or any(" " in phrase.strip() for phrase in phrases)
+        ends = _LAST < len(words) <= 2 * _LAST and not is_forbidden(words[:-_LAST])
+        ends = ends and self.grade(" ".join(words[-_LAST:]), final=turn.final) is not None
+        waits = probable or near or ends or any(" " in phrase.strip() for phrase in phrases)
         if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
             if 0 < len(words) <= FEW:
                 self.stop_words.pause(self._now_s)

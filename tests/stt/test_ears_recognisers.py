@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio import FileDevice, PlaybackQueue, WavWriter
+from edgeagent.audio import EndpointSettings, FileDevice, PlaybackQueue, WavWriter
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import (
     RATE_HZ,
@@ -20,6 +20,7 @@ from edgeagent.stt import (
     Judged,
     KeyPhraseSpotter,
     KeywordSpotted,
+    KeywordSpotter,
     PartialTranscript,
     SoftEnd,
     SpeechStarted,
@@ -133,6 +134,22 @@ def test_a_person_is_heard_over_the_robots_own_voice_and_that_voice_is_not() -> 
     assert all(level.far_active for level in here.levels if 2.0 < level.now_s < 4.5)
 
 
+def test_its_own_voice_by_a_loudspeaker_that_distorts_is_no_speech() -> None:
+    room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=6, clip=0.2, record=False))
+    playback = PlaybackQueue(RATE_HZ)
+    talk = playback.begin()
+    for text in (
+        "the battery is full, and the lamp in the hall is on.",
+        "i put the cup on the table, then i went to the kitchen and looked for the red book.",
+        "stop there, please, she said, and they all went home.",
+        "seven small ships sailed slowly across the silver sea.",
+    ):
+        playback.write(talk, synthesised(text, "slt", RATE_HZ))
+    with listening(Notes(), room=room, fill=playback.fill) as here:
+        here.run(14.0)
+    assert here.of(SpeechStarted) == []
+
+
 def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not() -> None:
     spotter = KeyPhraseSpotter({"stop": None}, lambda keyword: None)
     room = Room(RoomSettings(rate_hz=RATE_HZ, echo_gain_db=-6, rt60_s=0.2, drift_ppm=100))
@@ -182,9 +199,27 @@ def test_a_transcript_comes_with_what_the_spotter_suspects(spotter: Kept) -> Non
         here.say("stop", at_s=1.0)
         here.say("go to the kitchen", at_s=4.0)
         here.run(7.0)
-    suspected = [event.stop_word for event in here.of(FinalTranscript)]
-    assert suspected[0] > 0.8
-    assert suspected[-1] < 0.1
+    stop, kitchen = (event.suspected for event in here.of(FinalTranscript))
+    assert stop is not None
+    assert kitchen is not None
+    assert (stop.phrase, stop.score > 0.8, kitchen.score < 0.1) == ("stop", True, True)
+
+
+def test_a_word_before_the_utterance_is_not_suspected_in_it(spotter: Kept) -> None:
+    with listening(Notes(), spotter=spotter, endpoint=EndpointSettings(hard_end_ms=250)) as here:
+        end_s = here.say("the bus stop", at_s=1.0)
+        here.say("okay", at_s=end_s + 0.5)
+        here.run(5.0)
+    last = here.of(FinalTranscript)[-1].suspected
+    assert last is not None
+    assert last.score < 0.3
+
+
+def test_ears_hear_with_pocketsphinxs_spotter_alone() -> None:
+    with listening(Notes(), spotter=KeywordSpotter({"hello charlie": None}, lambda keyword: None)) as here:
+        here.say("stop", at_s=1.0)
+        here.run(3.0)
+    assert [event.suspected for event in here.of(FinalTranscript)] == [None]
 
 
 def test_ears_do_not_hear_what_others_gave_their_spotter(spotter: Kept) -> None:

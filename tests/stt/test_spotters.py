@@ -61,7 +61,7 @@ def test_a_word_with_a_threshold_of_the_builders_is_pocketsphinxs_alone() -> Non
     spotter = KeyPhraseSpotter({"stop": 1e-20}, lambda keyword: None)
     try:
         assert spotter.learnt == ()
-        assert spotter.stop_word(0.0, 10.0) == 0.0
+        assert spotter.suspected(0.0, 10.0) is None
         assert spotter.sphinx.thresholds == {"stop": 1e-20}
     finally:
         spotter.close()

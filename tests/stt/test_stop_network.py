@@ -103,9 +103,14 @@ def test_it_tells_how_likely_any_word_was_that_is_listened_for() -> None:
     for words, likely in ((["stop"], True), (["halt"], False)):
         network = StopNetwork(words)
         heard(network, sound)
-        assert (network.likeliest(end_s - 0.5, end_s + SOON_S) > 0.8) is likely
-        assert network.likeliest(0.0, BEFORE_S) < 0.1
-        assert network.likeliest(100.0, 200.0) == 0.0
+        word = network.likeliest(end_s - 0.5, end_s + SOON_S)
+        assert word is not None
+        assert (word.phrase, word.score > 0.8) == (words[0], likely)
+        assert not likely or word.end_s == pytest.approx(end_s, abs=0.3)
+        before = network.likeliest(0.0, BEFORE_S)
+        assert before is not None
+        assert before.score < 0.1
+        assert network.likeliest(100.0, 200.0) is None
 
 
 def test_words_that_nobody_asked_for_are_not_told() -> None:

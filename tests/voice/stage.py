@@ -152,12 +152,13 @@ class Stage:
         self.tell(hearing.EarlyLook(self.ears.utterance, transcript, self.now_s))
 
     def pause(
-        self, text: str, *, understood: bool = True, confidence: float = 0.9, stop_word: float = 0.0, **known: Any
+        self, text: str, *, understood: bool = True, confidence: float = 0.9, suspected: float = 0.0, **known: Any
     ) -> None:
-        """A soft end, and the words until it, with what else is known of them, and the spotter's suspicion."""
+        """A soft end, and the words until it, with what else is known of them, and how likely a "stop" was."""
         transcript = RecognisedText(text, understood=understood, confidence=confidence, **known)
+        word = SpottedPhrase("stop", self.now_s - 0.4, self.now_s, self.now_s, suspected)
         self.tell(hearing.SoftEnd(self.ears.utterance, self.now_s))
-        self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1, stop_word))
+        self.tell(hearing.FinalTranscript(self.ears.utterance, transcript, self.now_s, 0.1, word))
 
     def go_on(self) -> None:
         self.tell(hearing.SpeechResumed(self.ears.utterance, self.now_s))

@@ -9,9 +9,10 @@ import pytest
 from edgeagent import Agent, Options, skill
 from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
+from edgeagent.stt import hearing
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice import PAUSE_S, PRESETS, SUSPECTED, WAIT_S, State
+from edgeagent.voice import AFTER_SPEECH_S, PAUSE_S, PRESETS, SUSPECTED, WAIT_S, State
 
 from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
 from .stage import Stage
@@ -200,7 +201,9 @@ def test_a_word_that_holds_is_heeded_though_hardly_sure(driving: Stage, base: Ba
         ("welcome", ("go on", "hold on"), ["pause"]),
         ("what can they", ("what a day", "let me", "wait a minute"), ["pause", "resume"]),
         ("going to hold on", (), ["pause"]),
-        ("you are going to hold on", (), []),
+        ("we need to stop now", (), []),
+        ("need to stop now", (), ["pause"]),
+        ("don't you stop now", (), []),
         ("would you", ("wait", "what"), ["pause", "resume"]),
     ],
 )
@@ -220,23 +223,49 @@ def test_a_stop_phrase_that_fits_the_sound_of_doubtful_words_holds_what_drives(d
 
 
 def test_a_stop_word_that_two_recognisers_suspect_trips(driving: Stage, base: Base) -> None:
-    driving.say("die", understood=False, confidence=0.02, far_stops=("stop",), stop_word=SUSPECTED)
+    driving.say("die", understood=False, confidence=0.02, far_stops=("stop",), suspected=SUSPECTED)
     assert until(lambda: latch(driving) == "tripped")
     assert [(event.phrase, event.confirmed) for event in driving.log if event.kind == "keyword"] == [("stop", True)]
 
 
-@pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), 0.9)])
+@pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), 0.9), (("freeze",), 0.9)])
 def test_one_recogniser_that_suspects_a_stop_word_only_holds(
     driving: Stage, base: Base, stops: tuple[str, ...], suspected: float
 ) -> None:
-    driving.say("die", understood=False, confidence=0.02, far_stops=stops, stop_word=suspected)
+    driving.say("die", understood=False, confidence=0.02, far_stops=stops, suspected=suspected)
     assert until(lambda: base.notes == ["pause"])
     assert latch(driving) == "held"
 
 
+@pytest.mark.parametrize(
+    ("text", "others"),
+    [
+        ("don't stop", ()),
+        ("the bus stop", ()),
+        ("not stopping", ()),
+        ("die", ("don't stop",)),
+    ],
+)
+def test_a_suspicion_trips_nothing_where_the_words_tell_of_a_stop(
+    driving: Stage, text: str, others: tuple[str, ...]
+) -> None:
+    driving.say(text, understood=False, confidence=0.02, others=others, far_stops=("stop",), suspected=0.9)
+    assert latch(driving) != "tripped"
+
+
+def test_a_word_that_is_spotted_after_the_soft_end_counts_a_second_after_the_speech(driving: Stage) -> None:
+    driving.begin()
+    driving.pass_s(0.5)
+    end_s = driving.now_s - 0.3
+    driving.tell(hearing.SoftEnd(driving.ears.utterance, end_s))
+    driving.spot("stop")
+    driving.pass_until(lambda: latch(driving) == "tripped")
+    assert driving.now_s - end_s == pytest.approx(AFTER_SPEECH_S, abs=0.1)
+
+
 def test_a_suspicion_trips_nothing_where_nothing_moves(base: Base) -> None:
     with Stage("Okay.", agent=base.agent, settings=quiet()) as stage:
-        stage.say("die", understood=False, confidence=0.02, far_stops=("stop",), stop_word=0.9)
+        stage.say("die", understood=False, confidence=0.02, far_stops=("stop",), suspected=0.9)
         assert latch(stage) == "free"
 
 
