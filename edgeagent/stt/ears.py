@@ -142,7 +142,8 @@ class Ears:
         self._onset_s = 0.0
         self._suspected: dict[int, SpottedPhrase] = {}
         """The likeliest stop word of the last utterances."""
-        self._double_talk = DoubleTalk()
+        self._double_talk = DoubleTalk() if settings.echo == "webrtc" else None
+        """None where another canceller works, which tells nothing of its frames."""
         self._level_s = 0.0
         self._lateness = Lateness()
         self._stalled = self._fresh = self._failing = self._spotter_lost = False
@@ -382,8 +383,7 @@ class Ears:
         if not self._on:
             return
         microphone_db = double_talk = None
-        tells = self.sound.echo.mode == "webrtc"  # another canceller tells nothing of its frames
-        if tells:
+        if self._double_talk is not None:
             self._own.take(self._time(self._heard), [frame.person], [self._is_loud(frame.clean)], FRAME_S)
             if frame.person is not None:
                 microphone_db = level_db(frame.near)
@@ -403,7 +403,7 @@ class Ears:
             # over its own voice a person may be in what recognisers hear, and not in what the activity hears
             nobody = self._endpointer.activity.asleep and not frame.far_active
             # with another canceller nothing tells its own voice from a person's
-            speaking = frame.far_active and tells
+            speaking = frame.far_active and self._double_talk is not None
             self._spotter.feed(frame.sound, at_s, nobody=nobody, speaking=speaking, early=frame.early)
 
     def _is_loud(self, clean: Samples) -> bool:
@@ -459,7 +459,8 @@ class Ears:
     def _forget(self) -> None:
         """Forgets all that was heard before; what follows has nothing to do with it."""
         self._endpointer.reset()
-        self._double_talk.reset()
+        if self._double_talk is not None:
+            self._double_talk.reset()
         self._base = self._heard
         if self._spotter is not None:
             self._spotter.flush()
