@@ -164,18 +164,21 @@ def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | No
 
 
 def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str]) -> str | None:
-    """The stop word that both the recogniser and the spotter think possible in place of what was not understood.
+    """The stop word that both the recogniser and the spotter think possible in what was not understood.
 
-    None where the text has one of the phrases in any form, because then its words judge, and where "don't stop" may
-    have been said. Where "halt" was said, "stop" fits the sound better.
+    It is in the text, and no word around it denies it ("ruby stop"), or fits the sound in place of a text that has none
+    of the phrases in any form. None where "don't stop" may have been said. Where "halt" was said, "stop" fits the sound
+    better.
     """
-    words, wanted = _words(transcript.text), [_words(phrase) for phrase in phrases]
-    if places(words, wanted) or any(is_inflected(words, one) for one in wanted):
-        return None
-    if any(forbids(other, phrases) for other in transcript.others):
+    words, wanted = _words(transcript.text), {phrase: _words(phrase) for phrase in phrases}
+    if transcript.understood or any(forbids(other, phrases) for other in transcript.others):
         return None
     alike = {suspected, "stop"} if suspected == "halt" else {suspected}
-    return next((word for word in transcript.far_stops if word in alike and _words(word) in wanted), None)
+    if places(words, wanted.values()) or any(is_inflected(words, one) for one in wanted.values()):
+        written = wanted.get(suspected, [])
+        judged = {verdict(words, at, at + len(written)) for at in places(words, [written])}
+        return suspected if judged and "denied" not in judged else None
+    return next((word for word in transcript.far_stops if word in alike and word in wanted), None)
 
 
 def begins(transcript: RecognisedText, phrase: str) -> bool:

@@ -228,6 +228,17 @@ def test_a_stop_word_that_two_recognisers_suspect_trips(driving: Stage, base: Ba
     assert [(event.phrase, event.confirmed) for event in driving.log if event.kind == "keyword"] == [("stop", True)]
 
 
+def test_a_stop_word_that_is_heard_in_doubt_and_suspected_trips(driving: Stage, base: Base) -> None:
+    driving.say("ruby stop", understood=False, confidence=0.1, suspected=SUSPECTED)
+    assert until(lambda: latch(driving) == "tripped")
+
+
+def test_a_stop_word_that_is_heard_in_doubt_and_not_suspected_holds(driving: Stage, base: Base) -> None:
+    driving.say("ruby stop", understood=False, confidence=0.1, suspected=SUSPECTED - 0.01)
+    assert until(lambda: base.notes == ["pause"])
+    assert latch(driving) == "held"
+
+
 @pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), 0.9), (("freeze",), 0.9)])
 def test_one_recogniser_that_suspects_a_stop_word_only_holds(
     driving: Stage, base: Base, stops: tuple[str, ...], suspected: float
