@@ -82,6 +82,14 @@ class _Waiting:
     def __post_init__(self) -> None:
         self.look_s = self.keyword.end_s + _BEYOND_S
 
+    @property
+    def end_s(self) -> float:
+        """End of the word; that of its speech, or a little later, where the spotter is late."""
+        told_s, speech_s = self.keyword.end_s, self.speech_end_s
+        if speech_s is None or self.apart or told_s - speech_s > _LATE_S:
+            return told_s
+        return min(told_s, speech_s + _BEYOND_S)
+
     def note(self, meant: str | None) -> None:
         """Notes whether what was told last is a guess that says it."""
         self.guessed = meant == "guess"
@@ -298,7 +306,7 @@ class StopWatch:
     def _meant(self, word: _Waiting, said: _SaidMeanwhile) -> Outcome | Literal["guess"] | None:
         """Judges a word by what is known of some speech; None: nothing, or nothing clear. A "guess" says it, so far."""
         keyword, began_s = word.keyword, said.began_s
-        if keyword.end_s > said.ended_s + _BEYOND_S:
+        if word.end_s > said.ended_s + _BEYOND_S:
             return None
         if began_s is not None and began_s > keyword.end_s + _APART_S:
             return None

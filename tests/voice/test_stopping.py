@@ -177,6 +177,14 @@ def test_a_spotter_that_is_late_with_the_end_of_the_word_delays_nothing() -> Non
     assert watch.due(9.61 + AFTER_SPEECH_S) == "trip"
 
 
+def test_a_word_that_the_spotter_tells_of_late_is_judged_by_the_words_of_its_speech() -> None:
+    denied = RecognisedText("the mechanic looked at the brakes", confidence=0.9)
+    for end_s, outcome in ((9.55, "release"), (9.45, None)):
+        watch = StopWatch(["stop"])
+        watch.told(denied, began_s=7.5, ended_s=end_s, sound_s=7.3, now_s=9.9)
+        assert watch.spotted(STOP, speech_end_s=end_s) == outcome
+
+
 def test_a_word_long_after_the_last_speech_is_apart_from_it() -> None:
     watch = StopWatch(["stop"])
     watch.spotted(STOP, speech_end_s=9.4)
