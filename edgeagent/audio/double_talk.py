@@ -8,19 +8,14 @@ thread, the ears'.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from typing import Final
 
 import numpy as np
 
 from edgeagent.audio.device import Samples
-from edgeagent.audio.vad import CHUNK, FRAME, Silero
+from edgeagent.audio.vad import SileroOnDemand
 
-_WARM_UP: Final = 8
-"""Chunks of the past that Silero is given when there is a person: without them it doubts the first syllable."""
-_AWAKE: Final = 64
-"""Frames for which Silero runs on after the last one with a person."""
 _BELOW_DB: Final = 8.0
 """Most that the sound is quieter than the microphone where it has a person, in dB. Over an echo as loud, 95 % of a
 person's frames are within that, over one of +6 dB three of four. What subtraction leaves of a loudspeaker that
@@ -37,15 +32,12 @@ class DoubleTalk:
     """
 
     def __init__(self) -> None:
-        self._silero = Silero()
+        self._silero = SileroOnDemand()
         self.reset()
 
     def reset(self) -> None:
         """Forgets what it has heard: another stream."""
-        self._past: deque[Samples] = deque(maxlen=math.ceil(_WARM_UP * CHUNK / FRAME))
-        self._chunk: Samples = np.zeros(0, np.float32)
-        self._awake = 0
-        self._heard: float | None = None
+        self._silero.reset()
         self._powers: deque[tuple[float, float]] = deque(maxlen=_LEVEL_FRAMES)
 
     def process(self, sound: Samples, near: Samples, *, person: bool | None) -> float | None:
@@ -59,22 +51,9 @@ class DoubleTalk:
         """
         self._powers.append((float(np.dot(sound, sound)), float(np.dot(near, near))))
         if person is None:
-            self._awake = 0
-        elif person:
-            if not self._awake:
-                self._silero.reset()
-                self._chunk, self._heard = np.concatenate([sound[:0], *self._past]), None
-                self._past.clear()
-            self._awake = _AWAKE
-        if not self._awake:
-            self._past.append(sound)
-            return None
-        self._chunk = np.concatenate((self._chunk, sound))
-        while len(self._chunk) >= CHUNK:
-            self._heard = self._silero.process(self._chunk[:CHUNK])
-            self._chunk = self._chunk[CHUNK:]
-        self._awake -= 1
-        return self._heard if person and self._is_near() else None
+            self._silero.awake = 0
+        heard = self._silero.process(sound, asked=bool(person))
+        return heard if person and self._is_near() else None
 
     def _is_near(self) -> bool:
         """Subtraction has left most of the microphone."""

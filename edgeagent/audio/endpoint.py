@@ -76,7 +76,8 @@ class EndpointSettings:
     robot's own voice at +6 dB echo reached 0.64."""
     far_person: float = 0.7
     """While the robot speaks: probability by ``DoubleTalk`` from which on a frame is speech, whatever else is known of
-    it. At 0 dB echo 73 % of a person's frames have that, and none of 4442 of the robot's alone."""
+    it. At 0 dB echo 73 % of a person's frames have that, and none of 4442 of the robot's alone, from a loudspeaker that
+    does not distort."""
     far_robot: float = 0.5
     """While the robot speaks: probability by ``DoubleTalk`` under which a frame is no speech. 97 % of a person's frames
     have more."""

@@ -22,7 +22,7 @@ from edgeagent.onnx import open_known
 from edgeagent.resources import models_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 CHUNK: Final = 512
 """Samples at 16 kHz that it takes at a time: 32 ms."""
@@ -65,6 +65,61 @@ class Silero:
         inputs = {"input": self._input, "h": self._h, "c": self._c}
         probabilities, self._h, self._c = self._session.run(_OUTPUTS, inputs)
         return float(probabilities[0])
+
+
+class SileroOnDemand:
+    """Silero frame by frame, only while there is a reason; then it hears what came before as well.
+
+    Args:
+        keeps: True for a probability that is a reason to go on.
+
+    Attributes:
+        asked: Chunks that Silero was given: its cost.
+        awake: Frames for which it goes on; 0: it is not asked.
+        heard: Probability of the last chunk; None where it is not asked, or has heard none yet.
+
+    Raises:
+        AudioError: onnxruntime or the network is missing.
+    """
+
+    def __init__(self, keeps: Callable[[float], bool] = lambda heard: False) -> None:
+        self.asked = 0
+        self._keeps = keeps
+        self._silero = Silero()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets everything: another stream."""
+        self.awake = 0
+        self.heard: float | None = None
+        self._past: deque[Samples] = deque(maxlen=math.ceil(_WARM_UP * CHUNK / FRAME))
+        self._chunk: Samples = np.zeros(0, np.float32)
+
+    def process(self, frame: Samples, *, asked: bool) -> float | None:
+        """Takes the next frame; returns ``heard``.
+
+        Args:
+            asked: There is a reason.
+        """
+        if asked:
+            if not self.awake:
+                self._silero.reset()
+                self._chunk = np.concatenate([frame[:0], *self._past])
+                self._past.clear()
+            self.awake = _AWAKE_FRAMES
+        if not self.awake:
+            self._past.append(frame)
+            self.heard = None
+            return None
+        self._chunk = np.concatenate((self._chunk, frame))
+        while len(self._chunk) >= CHUNK:
+            self.heard = self._silero.process(self._chunk[:CHUNK])
+            self.asked += 1
+            self._chunk = self._chunk[CHUNK:]
+            if self._keeps(self.heard):
+                self.awake = _AWAKE_FRAMES
+        self.awake -= 1
+        return self.heard
 
 
 RATE_HZ: Final = 16_000
@@ -167,18 +222,14 @@ class VoiceActivity:
     Args:
         settings: Thresholds.
 
-    Attributes:
-        asked: Chunks that Silero was given: its cost.
-
     Raises:
         AudioError: A detector is not installed, or does not load.
     """
 
     def __init__(self, settings: VoiceSettings | None = None) -> None:
         self.settings = settings or VoiceSettings()
-        self.asked = 0
         self._gate = _gate(self.settings.aggressiveness)
-        self._silero = Silero()
+        self._silero = SileroOnDemand(self._is_speech)
         self.reset()
 
     def reset(self) -> None:
@@ -188,9 +239,6 @@ class VoiceActivity:
         self._dc: float | None = None
         self._levels = _Levels(self.settings.quietest_floor_dbfs)
         self._gated: deque[bool] = deque(maxlen=_GATE_OF)
-        self._past: deque[Samples] = deque(maxlen=math.ceil(_WARM_UP * CHUNK / FRAME))
-        self._chunk: Samples = np.zeros(0, np.float32)
-        self._awake = 0
         self._heard = 0.0
         self._foreground = 0
         self._over: deque[float] = deque(maxlen=_SMOOTHED)
@@ -205,7 +253,12 @@ class VoiceActivity:
     @property
     def asleep(self) -> bool:
         """True if nothing was heard for a while that could be speech, so that Silero was not asked."""
-        return not self._awake
+        return not self._silero.awake
+
+    @property
+    def asked(self) -> int:
+        """Chunks that Silero was given: its cost."""
+        return self._silero.asked
 
     def process(self, block: Samples) -> list[VoiceFrame]:
         """The next samples of the stream, at 16 kHz and of any number; returns the frames that they complete."""
@@ -227,7 +280,7 @@ class VoiceActivity:
         asked = level_db >= self.settings.least_dbfs and (
             over_db >= self.settings.rise_db or (self._gated[-1] and sum(self._gated) > 1)
         )
-        self._ask(frame, asked)
+        self._heard = self._silero.process(frame, asked=asked) or 0.0
         return VoiceFrame(self._count, self._judged(over_db), level_db, self._levels.floor_db)
 
     def _without_offset(self, frame: Samples) -> Samples:
@@ -240,40 +293,15 @@ class VoiceActivity:
         centred: Samples = np.clip(frame - np.float32(self._dc), -1.0, 1.0)
         return centred
 
-    def _ask(self, frame: Samples, asked: bool) -> None:
-        """Silero, while there is a reason to."""
-        if asked:
-            if not self._awake:
-                self._wake()
-            self._awake = _AWAKE_FRAMES
-        if not self._awake:
-            self._past.append(frame)
-            self._heard = 0.0
-            return
-        self._chunk = np.concatenate((self._chunk, frame))
-        while len(self._chunk) >= CHUNK:
-            self._heard = self._silero.process(self._chunk[:CHUNK])
-            self.asked += 1
-            self._chunk = self._chunk[CHUNK:]
-            if self._heard >= VOICE and self._levels.smoothed_db >= self.settings.least_dbfs:
-                self._awake = _AWAKE_FRAMES
-        self._awake -= 1
-        if not self._awake:
-            self._past.clear()
-            self._chunk = self._chunk[:0]
-
-    def _wake(self) -> None:
-        """Silero, with the sound before it was asked; that ends where the next frame begins."""
-        self._silero.reset()
-        self._chunk = np.concatenate(self._past) if self._past else self._chunk[:0]
-        self._past.clear()
+    def _is_speech(self, heard: float) -> bool:
+        return heard >= VOICE and self._levels.smoothed_db >= self.settings.least_dbfs
 
     def _judged(self, over_db: float) -> float:
         """Returns the probability of what was heard, 0 for the background."""
         settings = self.settings
         self._over.append(over_db)
         if over_db < _BACKGROUND_DB:
-            share = _TALK_SHARE if self._awake else _TALK_SHARE * _ASLEEP
+            share = _TALK_SHARE * _ASLEEP if self.asleep else _TALK_SHARE
             self._talk += share * (float(self._heard >= VOICE) - self._talk)
         talks = self._talk > settings.talk_share
         if self._foreground:

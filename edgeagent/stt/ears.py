@@ -140,7 +140,7 @@ class Ears:
         self._level = LevelMeter()
         self._own = OwnVoice()
         self._onset_s = 0.0
-        self._suspected: dict[int, SpottedPhrase] = {}
+        self._suspected: dict[int, SpottedPhrase | None] = {}
         """The likeliest stop word of the last utterances."""
         self._double_talk = DoubleTalk() if settings.echo == "webrtc" else None
         """None where another canceller works, which tells nothing of its frames."""
@@ -437,9 +437,10 @@ class Ears:
         """Notes the likeliest stop word among the last words, unless it is the robot's own."""
         begin_s = max(self._onset_s, end_s - _FEW_WORDS_S)
         word = None if self._spotter is None else self._spotter.suspected(begin_s, end_s + _LATE_S)
-        if word is not None and not self._own.explains(word.end_s):
-            kept = list(self._suspected.items())[-_UTTERANCES:]
-            self._suspected = {**dict(kept), utterance: word}  # another thread reads it
+        if word is not None and self._own.explains(word.end_s):
+            word = None
+        kept = list(self._suspected.items())[-_UTTERANCES:]
+        self._suspected = {**dict(kept), utterance: word}  # another thread reads it
 
     def _finish(self) -> None:
         """The open utterance ends here."""

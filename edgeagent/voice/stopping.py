@@ -83,12 +83,12 @@ class _Waiting:
         self.look_s = self.keyword.end_s + _BEYOND_S
 
     @property
-    def end_s(self) -> float:
-        """End of the word; that of its speech, or a little later, where the spotter is late."""
-        told_s, speech_s = self.keyword.end_s, self.speech_end_s
-        if speech_s is None or self.apart or told_s - speech_s > _LATE_S:
-            return told_s
-        return min(told_s, speech_s + _BEYOND_S)
+    def said_until_s(self) -> float | None:
+        """End of the speech that holds it, also where the spotter is late with the word; None: it goes on."""
+        if self.speech_end_s is None:
+            return None
+        is_late = self.keyword.end_s - self.speech_end_s <= _LATE_S
+        return self.speech_end_s if is_late else self.keyword.end_s
 
     def note(self, meant: str | None) -> None:
         """Notes whether what was told last is a guess that says it."""
@@ -283,9 +283,8 @@ class StopWatch:
                 outcome = self._decided(word, "release")
                 continue
             by_s = end_s + (GUESS_S if word.guessed else AFTER_WORD_S)
-            if word.speech_end_s is not None:
-                late = end_s - word.speech_end_s <= _LATE_S
-                by_s = min(by_s, (word.speech_end_s if late else end_s) + AFTER_SPEECH_S)
+            if word.said_until_s is not None:
+                by_s = min(by_s, word.said_until_s + AFTER_SPEECH_S)
             if now_s >= by_s:
                 return self._decided(word, "trip")
         return outcome
@@ -306,7 +305,8 @@ class StopWatch:
     def _meant(self, word: _Waiting, said: _SaidMeanwhile) -> Outcome | Literal["guess"] | None:
         """Judges a word by what is known of some speech; None: nothing, or nothing clear. A "guess" says it, so far."""
         keyword, began_s = word.keyword, said.began_s
-        if word.end_s > said.ended_s + _BEYOND_S:
+        until_s = math.inf if word.said_until_s is None else word.said_until_s
+        if min(keyword.end_s, until_s + _BEYOND_S) > said.ended_s + _BEYOND_S:
             return None
         if began_s is not None and began_s > keyword.end_s + _APART_S:
             return None

@@ -170,11 +170,14 @@ def test_without_a_clear_transcript_it_counts_one_second_after_the_speech() -> N
     assert not watch.due(20.0), "it is decided once"
 
 
-def test_a_spotter_that_is_late_with_the_end_of_the_word_delays_nothing() -> None:
+@pytest.mark.parametrize(("speech_end_s", "said_until_s"), [(9.6, 9.6), (9.4, 10.0)])
+def test_a_spotter_that_is_late_with_a_word_delays_nothing_and_a_word_apart_has_its_own_time(
+    speech_end_s: float, said_until_s: float
+) -> None:
     watch = StopWatch(["stop"])
-    watch.spotted(STOP, speech_end_s=9.6)
-    assert not watch.due(9.59 + AFTER_SPEECH_S)
-    assert watch.due(9.61 + AFTER_SPEECH_S) == "trip"
+    watch.spotted(STOP, speech_end_s=speech_end_s)
+    assert not watch.due(said_until_s - 0.01 + AFTER_SPEECH_S)
+    assert watch.due(said_until_s + 0.01 + AFTER_SPEECH_S) == "trip"
 
 
 def test_a_word_that_the_spotter_tells_of_late_is_judged_by_the_words_of_its_speech() -> None:
@@ -183,13 +186,6 @@ def test_a_word_that_the_spotter_tells_of_late_is_judged_by_the_words_of_its_spe
         watch = StopWatch(["stop"])
         watch.told(denied, began_s=7.5, ended_s=end_s, sound_s=7.3, now_s=9.9)
         assert watch.spotted(STOP, speech_end_s=end_s) == outcome
-
-
-def test_a_word_long_after_the_last_speech_is_apart_from_it() -> None:
-    watch = StopWatch(["stop"])
-    watch.spotted(STOP, speech_end_s=9.4)
-    assert not watch.due(9.99 + AFTER_SPEECH_S)
-    assert watch.due(10.01 + AFTER_SPEECH_S) == "trip"
 
 
 def test_speech_without_an_end_is_not_waited_for() -> None:
