@@ -79,6 +79,18 @@ def test_a_delay_that_changes_is_noticed_within_one_and_a_quarter_seconds():
     assert found[19] == pytest.approx(0.26, abs=0.001)  # of 4.75 to 5.25 s
 
 
+def test_two_short_sounds_that_fit_do_not_change_the_delay_that_is_known():
+    """The loudspeaker's last sound, a click, and a knock in the room more than a second later."""
+    voice, nothing = speechlike(1, 2, RATE), np.zeros(3 * RATE)
+    click = np.random.default_rng(0).normal(0, 0.1, RATE // 50)
+    far, near = np.concatenate((voice, nothing)), np.concatenate((np.zeros(960), voice, nothing))[: 5 * RATE]
+    far[round(2.05 * RATE) :][: len(click)] = click
+    near[round(3.40 * RATE) :][: len(click)] = click
+    found = [look.delay_s for look in Looks().at(near, far) if look is not None and look.sure]
+    assert found == pytest.approx([0.06] * len(found), abs=0.001)
+    assert len(found) >= 4
+
+
 @pytest.mark.parametrize("kind", ["another voice", "noise", "sine"])
 def test_what_has_nothing_to_do_with_the_far_end_gives_no_sure_delay(kind):
     at_s = np.arange(6 * RATE) / RATE
