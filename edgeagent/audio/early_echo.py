@@ -81,7 +81,7 @@ class Frame:
     far_active: bool
     """The robot's own voice may be in it."""
     own: bool = False
-    """The robot's own voice is in it as loud as it is."""
+    """The robot's own voice is in it as loud as it is, or nobody else has been in it for a while."""
     early: bool = False
     """The echo was fitted, so that words are blurred."""
 

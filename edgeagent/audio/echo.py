@@ -10,6 +10,7 @@ that its times don't tell of. What AEC3 leaves is for the gate. Knows nothing of
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -50,6 +51,10 @@ _ACTIVE: Final = 1e-3
 """RMS of a frame of the far end, -60 dBFS, from which on it is heard."""
 _TAIL_S: Final = 0.300
 """Seconds that the room may still sound after the far end."""
+_LATELY: Final = 30
+"""Frames of the robot's speech"""
+_FEW: Final = 3
+"""in which somebody else is found less often than this: what voice activity hears is the robot's own."""
 _FORGOTTEN_S: Final = 300.0
 """Seconds of the loudspeaker's silence after which the echo is learnt as at the start. AEC3 does not keep it for ever:
 after 15 minutes and an hour, a "stop" over an echo as loud as the person was lost in 2 of 3 trials; after 5 minutes in
@@ -121,6 +126,7 @@ class EchoCanceller:
         self._awaited: int | None = None
         self._stopped_at: int | None = None
         self._silent_s = math.inf
+        self._persons: deque[bool] = deque(maxlen=_LATELY)
         self._delay_s = 0.0
         self._aligned = False
         self._sought_s = 0.0
@@ -270,7 +276,9 @@ class EchoCanceller:
         wanted = self._aligned and self.far_active
         plain = self._plain.process(near, far, clean, lead_s=lead_s, wanted=wanted)
         person = self._gate.open or (wanted and self._plain.person)
-        frame = Frame(near, clean, plain, person if self.far_active else None, self.far_active, own=self.seeking)
+        self._persons.append(person and self.far_active)
+        own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
+        frame = Frame(near, clean, plain, person if self.far_active else None, self.far_active, own=own)
         self._frames.append((frame.sound, frame.person))
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S

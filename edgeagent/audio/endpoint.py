@@ -246,7 +246,7 @@ class Endpointer:
             microphone_db: How loud they were before it, in dB of full scale; None: nobody knows, because something
                 else cancels the echo.
             sound: The same samples as a recogniser is to have them; None: these.
-            own: The robot's own voice is in them as loud as it is: nothing starts.
+            own: The robot's own voice is in them as loud as it is, or nobody else has been for a while: nothing starts.
             double_talk: Probability that a person speaks over the robot's voice, by ``DoubleTalk``; None where that
                 has not looked.
         """

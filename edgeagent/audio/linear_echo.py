@@ -51,6 +51,8 @@ _NOISE_RISE: Final = 1.005
 """By which the softest that is left may rise in a frame: 2 dB a second."""
 _OVER_NOISE: Final = 10**1.5
 """Power of a person over the softest: noise alone reaches a third of it."""
+_OVER_NOISE_TOLD: Final = 4.0
+"""The same from which on more is expected to be left."""
 _PROOF: Final = 200
 """Frames with an echo before that is believed."""
 _PERSON_DB: Final = 10.0
@@ -181,7 +183,8 @@ class Remainder:
         known = self._echo > _QUIET
         self._noise = self._left if self._noise is None else np.minimum(self._noise * _NOISE_RISE, self._left)
         over_db = 10 * np.log10((self._left + _QUIET) / (self._echo + _QUIET)) - self._expected_db
-        step_db = np.where(known, np.where(over_db > 0, _UP_DB, -_DOWN_DB), 0.0)
+        more = self._left > _OVER_NOISE_TOLD * self._noise  # noise does not tell how much is left
+        step_db = np.where(known, np.where(over_db > 0, np.where(more, _UP_DB, 0.0), -_DOWN_DB), 0.0)
         self._expected_db = np.clip(self._expected_db + step_db, _LEAST_DB, 0.0)
         self._seen += bool(np.any(known))
         more = known & (over_db > _PERSON_DB) & (self._left > _OVER_NOISE * self._noise)

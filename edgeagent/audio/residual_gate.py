@@ -28,6 +28,8 @@ _SILENT: Final = 10**-7.5
 
 _QUANTILE_UP, _QUANTILE_DOWN = 0.3, 0.1
 """Steps in dB of the echo's level: where they balance, three frames of four are under it."""
+_AT_FIRST_DB: Final = -10.0
+"""The echo's level at most, until it is heard."""
 _FIRST: Final = 60
 """Frames in which it takes the loudest for the echo."""
 _ECHO_MARGIN_DB: Final = 4.0
@@ -44,6 +46,9 @@ _PROOF: Final = 100
 _RESIDUAL_MARGIN_DB: Final = 3.0
 _LEAST_DB, _MOST_DB = -30.0, 0.0
 """Beside the echo: what is under it by more is not worth to be let through, and what is above it is no echo."""
+
+_OVER_NOISE: Final = 4.0
+"""Power of a band over the microphone's noise, from which on there is more in it: an echo, or a person."""
 
 _HOLD: Final = 25
 """Frames for which the gate stays open at most, as in the middle of a word."""
@@ -91,6 +96,7 @@ class ResidualGate:
         self._pending: deque[Powers] = deque()
         self._residual = _LoudestOf(_WINDOW)
         self._noise = _SoftestOf(_NOISE_FRAMES)
+        self._room = _SoftestOf(_NOISE_FRAMES, bands)
         self._before = 0.0
         self._held = 0
         self._gain = 1.0
@@ -129,36 +135,44 @@ class ResidualGate:
         active = self._far > _QUIET
         loud = _db(heard) - _db(self._far)
         sounding = bool(np.any(active))
+        room = self._room.value if self._room.known else np.zeros(len(heard))
+        self.open = True
         if sounding:
-            self._learn_echo(loud, active)
-        threshold = self._threshold()
-        residual = _db(left) - _db(self._far)
-        self._learn_residual(residual, loud, active)
-        self.open = not sounding or bool(np.any((residual > threshold) & (left > _SILENT)))
+            over_room = active & (heard > _OVER_NOISE * room)
+            self._learn_echo(loud, active, over_room)
+            explained = self._far * 10 ** (self._threshold() / 10) + _OVER_NOISE * room
+            self.open = bool(np.any((left > explained) & (left > _SILENT)))
+            self._learn_residual(_db(np.maximum(left - room, 0.0)) - _db(self._far), loud, over_room)
+        self._room.add(heard)
         power = float(left.sum())
         if self._proven or not sounding:
-            self._noise.add(power)
-        return self._gated(clean, power)
+            self._noise.add(np.array([power]))
+        return self._gated(clean, power, sounding)
 
     def _unheard(self, clean: Samples, near: Samples, far: Samples) -> Samples:
         """The same where there is no echo, as most of the time: two thirds of the work are spared."""
-        (left,) = self._bands.of(clean, near, far, wanted=1)
+        left, heard = self._bands.of(clean, near, far, wanted=2)
+        self._room.add(heard)
         self.open = True
         self._doubt = max(self._doubt - 1, 0)
         power = float(left.sum())
-        self._noise.add(power)
-        return self._gated(clean, power)
+        self._noise.add(np.array([power]))
+        return self._gated(clean, power, sounding=False)
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
-    def _learn_echo(self, loud: Powers, active: NDArray[np.bool_]) -> None:
-        """Three quarters of the frames are under ``echo_db``: a person in some of them makes little difference."""
+    def _learn_echo(self, loud: Powers, active: NDArray[np.bool_], over_room: NDArray[np.bool_]) -> None:
+        """Three quarters of the frames are under ``echo_db``: a person in some of them makes little difference.
+
+        A frame of nothing but the room's noise says that the echo is softer, and never that it is louder.
+        """
         if self.waiting or self._seen < _FIRST:  # the echo may still be on its way
-            known = loud - _ECHO_MARGIN_DB if self._echo_db is None else self._echo_db
-            self._echo_db = np.where(active, np.maximum(known, loud - _ECHO_MARGIN_DB), known)
+            known = np.minimum(loud - _ECHO_MARGIN_DB, _AT_FIRST_DB) if self._echo_db is None else self._echo_db
+            self._echo_db = np.where(over_room, np.maximum(known, loud - _ECHO_MARGIN_DB), known)
         elif self._echo_db is not None:
-            step = np.where(loud > self._echo_db, _QUANTILE_UP, -_QUANTILE_DOWN)
-            self._echo_db = self._echo_db + np.where(active, step, 0.0)
+            louder = loud > self._echo_db
+            step = np.where(louder & over_room, _QUANTILE_UP, 0.0) - np.where(active & ~louder, _QUANTILE_DOWN, 0.0)
+            self._echo_db = self._echo_db + step
         self._seen += 1
 
     def _learn_residual(self, residual: Powers, loud: Powers, active: NDArray[np.bool_]) -> None:
@@ -193,15 +207,16 @@ class ResidualGate:
 
     # --- gain -------------------------------------------------------------------------------------------------------
 
-    def _gated(self, clean: Samples, power: float) -> Samples:
-        self._held = min(self._held + _HOLD_STEP, _HOLD) if self.open else max(self._held - 1, 0)
+    def _gated(self, clean: Samples, power: float, sounding: bool) -> Samples:
+        """The frame, let through or closed away; where the far end is silent all passes, and nothing is held open."""
+        self._held = min(self._held + _HOLD_STEP, _HOLD) if sounding and self.open else max(self._held - 1, 0)
         before = self._gain
-        if self._held:
+        if self._held or not sounding:
             self._gain = 1.0
             weight = self._ramp
         else:
             loudest = max(power, self._before)
-            noise = self._noise.value if self._noise.known else 0.0
+            noise = float(self._noise.value[0]) if self._noise.known else 0.0
             closed = min(max((noise / loudest) ** 0.5, _CLOSED), 1.0) if loudest > 0 else 1.0
             self._gain += (closed - self._gain) * _CLOSE
             weight = self._slope
@@ -258,29 +273,30 @@ class _LoudestOf:
 
 
 class _SoftestOf:
-    """The minimum of the last one to two windows of a smoothed power: the noise."""
+    """The minimum, by band, of the last one to two windows of a smoothed power: the noise."""
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, bands: int = 1) -> None:
         self._window = window
-        self._smooth = 0.0
-        self._now = self._old = np.inf
+        self._smooth = np.zeros(bands)
+        self._now = self._old = np.full(bands, np.inf)
         self._count = 0
 
-    def add(self, power: float) -> None:
+    def add(self, powers: Powers) -> None:
         self._count += 1
-        self._smooth += 0.2 * (power - self._smooth)
+        self._smooth = self._smooth + 0.2 * (powers - self._smooth)
         if self._count % self._window == 0:
             self._old, self._now = self._now, self._smooth
         if self._count > _STARTING:
-            self._now = min(self._now, self._smooth)
+            self._now = np.minimum(self._now, self._smooth)
 
     @property
     def known(self) -> bool:
         return self._count > _STARTING
 
     @property
-    def value(self) -> float:
-        return _NOISE_BIAS * float(min(self._now, self._old))
+    def value(self) -> Powers:
+        made: Powers = _NOISE_BIAS * np.minimum(self._now, self._old)
+        return made
 
 
 def _db(power: Any) -> Any:

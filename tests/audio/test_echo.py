@@ -49,6 +49,7 @@ class Heard:
         self.track = []
         """(aligned, delay_s, far_active) after each block."""
         self.seeking = []
+        self.released = []
         self.counts = []
         """Samples that had come out after each block."""
         clean, at = [], 0
@@ -68,6 +69,7 @@ class Heard:
             self.counts.append((self.counts[-1] if self.counts else 0) + len(clean[-1]))
             self.track.append((self.canceller.aligned, self.canceller.delay_s, self.canceller.far_active))
             self.seeking.append(self.canceller.seeking)
+            self.released += self.canceller.released
 
         self.room.start(fill=fill, take=take)
         for at_s, samples in says:
@@ -277,6 +279,19 @@ def test_a_microphone_that_cancels_itself_is_only_resampled(mode):
     assert np.array_equal(heard.clean, heard.room.recorded.microphone)
     assert heard.canceller.removed_db is None
     assert any(active for *_, active in heard.track)
+
+
+def test_a_frame_with_nobody_but_the_robot_is_told_to_be_its_own():
+    def own(heard, begin_s, end_s):
+        frames = heard.released[round(begin_s / 0.01) : round(end_s / 0.01)]
+        return np.mean([frame.own for frame in frames if frame.far_active])
+
+    words = person(OUT)
+    alone = Heard(9, noise_snr_db=20, echo_gain_db=-20)
+    over = Heard(9, noise_snr_db=20, echo_gain_db=-20, says=[(6, words)])
+    assert own(alone, 4, 9) > 0.9
+    assert own(over, 6.3, 6 + len(words) / OUT) < 0.3
+    assert not any(frame.own for frame in alone.released if not frame.far_active)
 
 
 def test_far_active_follows_the_robots_voice():

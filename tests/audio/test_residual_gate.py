@@ -72,6 +72,27 @@ def test_a_person_is_let_through_in_the_first_frame_that_is_heard():
     assert in_db(rms(person[at : at + 2 * FRAME])) - in_db(rms(made[at : at + 2 * FRAME])) < 2
 
 
+def test_noise_is_no_echo_that_hides_a_person():
+    """The robot's voice has soft sounds, beside which noise is loud; that says nothing of its loud ones."""
+    noise = 0.01 * np.random.default_rng(0).standard_normal(len(FAR))
+    echo = 10 ** (-20 / 20) * ECHO
+    person = PERSON * 10 ** (-10 / 20)
+    _, opened = gated(0.1 * echo + noise + person, echo + noise + person, FAR)
+    spoken = speech_frames(person, RATE)[: len(opened) * FRAME].reshape(-1, FRAME).all(axis=1)
+    loud = np.array([rms(piece) for piece in FAR[: len(opened) * FRAME].reshape(-1, FRAME)]) > rms(FAR[2 * RATE :])
+    assert opened[spoken & loud].mean() > 0.5
+    _, opened = gated(0.1 * echo + noise, echo + noise, FAR)
+    assert opened[500:].mean() < 0.02
+
+
+def test_the_robots_first_sounds_after_a_silence_are_closed_away_at_once():
+    far = np.concatenate((FAR, np.zeros(RATE), FAR[2 * RATE : 4 * RATE]))
+    echo, noise = room(late(far)), 1e-4 * np.random.default_rng(0).standard_normal(len(far))
+    made, _ = gated(0.1 * echo + noise, echo + noise, far)
+    again = slice(len(FAR) + RATE, len(FAR) + round(1.25 * RATE))
+    assert in_db(rms(0.1 * echo[again])) - in_db(rms(made[again])) > 15
+
+
 def test_without_the_far_end_every_sample_passes():
     person = speechlike(4, 3, RATE)
     made, opened = gated(person, person, np.zeros(len(person)))
