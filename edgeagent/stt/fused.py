@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock
 from typing import Final
@@ -53,9 +53,9 @@ of ``confirming.unlike``; ``docs/figures.md`` has the counts with both."""
 _NEARLY: Final = 2.0
 """A stop phrase may have been said if its log probability is only so much less than the best text's. Of 85 stop phrases
 that were not understood 34 are so near, and 3 of 185 lines of talk; ``docs/figures.md`` tells how they were said."""
-_VOTED_FOR: Final = ("stop", "freeze")
-"""Stop words that count together with the spotter's suspicion. "Halt" is none of them: where it was said, "stop" fits
-better."""
+_VOTED_FOR: Final = {"stop": ("stop", "stop now"), "freeze": ("freeze",)}
+"""Stop words that count together with the spotter's suspicion, and the texts of which one has to be possible. "Halt" is
+none of them: where it was said, "stop" fits better."""
 _POSSIBLE: Final = 7.0
 """A stop word may have been said if its log probability is only so much less than the best text's, and the spotter
 suspects one. Of 33 commands to stop that were neither understood nor spotted, in noise at 10 dB, 13 are so near and
@@ -399,16 +399,19 @@ class FusedTranscriber:
             return (), ()
         known = {text: fit.log_prob for text, fit in fits}
         most = max(known.values())
-        for phrase in dict.fromkeys((*LOOKED_FOR, *_VOTED_FOR)):
+
+        def fit(text: str) -> float:
             check()
-            if phrase not in known:
-                known[phrase] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(phrase)).log_prob
+            if text not in known:
+                known[text] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(text)).log_prob
+            return known[text]
 
-        def listed(phrases: Sequence[str], apart: float) -> tuple[str, ...]:
-            found = (phrase for phrase in phrases if known[phrase] >= most - apart)
-            return tuple(sorted(found, key=lambda phrase: -known[phrase]))
+        def listed(best_fits: Mapping[str, float], apart: float) -> tuple[str, ...]:
+            found = (phrase for phrase in best_fits if best_fits[phrase] >= most - apart)
+            return tuple(sorted(found, key=lambda phrase: -best_fits[phrase]))
 
-        return listed(LOOKED_FOR, _NEARLY), listed(_VOTED_FOR, _POSSIBLE)
+        voted = {word: max(map(fit, texts)) for word, texts in _VOTED_FOR.items()}
+        return listed({phrase: fit(phrase) for phrase in LOOKED_FOR}, _NEARLY), listed(voted, _POSSIBLE)
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""

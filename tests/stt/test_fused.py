@@ -176,6 +176,22 @@ def test_a_stop_word_may_fit_less_well_than_a_phrase_that_is_nearly_as_likely(
     assert hear(ears, spoken("Bring the cup to the kitchen.")).far_stops == (), "it is too long for one"
 
 
+def test_a_stop_word_fits_as_well_as_with_a_now_behind_it(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for least in ("LEAST", "LEAST_CONTRARY"):
+        monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
+    fit = ears._model.fit
+
+    def other(encoded: Any, language: str, text: str) -> Any:
+        heard = {"stop": -99.0, "stop now": 0.0}.get(text.strip(" .").lower())
+        found = fit(encoded, language, text)
+        return found if heard is None else replace(found, log_prob=heard)
+
+    monkeypatch.setattr(ears._model, "fit", other)
+    assert hear(ears, spoken("Go home.")).far_stops == ("stop",)
+
+
 @pytest.fixture(scope="module")
 def called(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FusedTranscriber]:
     """With a wake word."""
