@@ -49,9 +49,11 @@ class DoubleTalk:
             person: There is more in it than the robot's own voice; None: the robot is silent. Without a person the
                 answer is None.
         """
-        self._powers.append((float(np.dot(sound, sound)), float(np.dot(near, near))))
         if person is None:
             self._silero.awake = 0
+            self._powers.clear()
+        else:
+            self._powers.append((float(np.dot(sound, sound)), float(np.dot(near, near))))
         heard = self._silero.process(sound, asked=bool(person))
         return heard if person and self._is_near() else None
 

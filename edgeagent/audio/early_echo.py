@@ -82,6 +82,8 @@ class Frame:
     """The robot's own voice may be in it."""
     own: bool = False
     """The robot's own voice is in it as loud as it is, or nobody else has been in it for a while."""
+    inaudible: bool = False
+    """The robot's own voice in it is too soft to be found."""
     early: bool = False
     """The echo was fitted, so that words are blurred."""
 
@@ -153,7 +155,7 @@ class EarlyEcho:
             self._held.append(frame)
             return []
         self._before.append(frame.near)
-        return [_as_it_came(frame) if self._given_up else frame]
+        return [replace(frame, sound=frame.near) if self._given_up else frame]
 
     def look(self, far: Samples, *, last: bool = False) -> list[Frame]:
         """Fits the echo to the robot's speech, and passes on what is known.
@@ -188,8 +190,8 @@ class EarlyEcho:
         return made
 
     def give_up(self) -> list[Frame]:
-        """Passes everything on as it came in: nobody knows when the echo comes."""
-        made = [_as_it_came(frame) for frame in self._held]
+        """Passes everything on as it came in, for recognisers, and what follows: nobody knows when the echo comes."""
+        made = [replace(frame, sound=frame.near, person=None) for frame in self._held]
         self._given_up = True
         self._pass(len(made))
         return made
@@ -202,11 +204,6 @@ class EarlyEcho:
     def _pass(self, count: int) -> None:
         self._before.extend(frame.near for frame in self._held[:count])
         self._held = self._held[count:]
-
-
-def _as_it_came(frame: Frame) -> Frame:
-    """The frame for recognisers as the microphone has it; nobody knows of a person in it."""
-    return replace(frame, sound=frame.near, person=None)
 
 
 class _Fit:

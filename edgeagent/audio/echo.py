@@ -273,12 +273,13 @@ class EchoCanceller:
         cancelled = self._processor.process(near + self._hiss[0], far + self._hiss[1])
         clean = self._gate.process(cancelled, near, far)
         lead_s = self._delay_s - self._shift_s
-        wanted = self._aligned and self.far_active
+        wanted = self.far_active and not self._gate.waiting  # an echo that was not found is soft
         plain = self._plain.process(near, far, clean, lead_s=lead_s, wanted=wanted)
-        person = self._gate.open or (wanted and self._plain.person)
+        person = self._gate.open or (wanted and (self._plain.person or self._gate.louder))
         self._persons.append(person and self.far_active)
         own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
-        frame = Frame(near, clean, plain, person if self.far_active else None, self.far_active, own=own)
+        found = person if self.far_active else None
+        frame = Frame(near, clean, plain, found, self.far_active, own=own, inaudible=wanted and not self._aligned)
         self._frames.append((frame.sound, frame.person))
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S

@@ -147,6 +147,8 @@ class FarEnd:
     def _interpolated(self, position: float, count: int) -> Samples:
         whole = math.floor(position)
         around = self.read(whole - REACH + 1, count + 2 * REACH - 1)
+        if not around.any():  # as most of the time
+            return around[:count]
         made: Samples = np.correlate(around, self._taps[round((position - whole) * _PHASES)], "valid")
         return made
 

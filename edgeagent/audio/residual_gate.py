@@ -37,6 +37,9 @@ _ECHO_MARGIN_DB: Final = 4.0
 _PERSON_DB: Final = 3.0
 """Over the loudest echo, a frame has a person in it."""
 
+_LOUDER: Final = 10.0
+"""Power over the echo's and over the noise, from which on the microphone has a person in it even if nothing is left."""
+
 _DOUBT: Final = 30
 """Frames before and after a person from which nothing is learned: soft sounds are not noticed."""
 _WINDOW: Final = 300
@@ -75,6 +78,7 @@ class ResidualGate:
 
     Attributes:
         open: The last frame had something in it that the far end does not explain.
+        louder: The microphone was louder in it than the echo and the room's noise explain, whatever is left of that.
         waiting: The delay is not known, so that the echo may come a second after the far end.
 
     Args:
@@ -83,6 +87,7 @@ class ResidualGate:
 
     def __init__(self, rate_hz: int) -> None:
         self.open = True
+        self.louder = False
         self.waiting = False
         self._frame = rate_hz // 100
         self._bands = _Bands(rate_hz, self._frame)
@@ -136,10 +141,11 @@ class ResidualGate:
         loud = _db(heard) - _db(self._far)
         sounding = bool(np.any(active))
         room = self._room.value if self._room.known else np.zeros(len(heard))
-        self.open = True
+        self.open, self.louder = True, False
         if sounding:
             over_room = active & (heard > _OVER_NOISE * room)
-            self._learn_echo(loud, active, over_room)
+            echo_db = self._learn_echo(loud, active, over_room)
+            self.louder = bool(np.any(active & (heard > _LOUDER * room) & (loud > echo_db + _db(_LOUDER))))
             explained = self._far * 10 ** (self._threshold() / 10) + _OVER_NOISE * room
             self.open = bool(np.any((left > explained) & (left > _SILENT)))
             self._learn_residual(_db(np.maximum(left - room, 0.0)) - _db(self._far), loud, over_room)
@@ -153,7 +159,7 @@ class ResidualGate:
         """The same where there is no echo, as most of the time: two thirds of the work are spared."""
         left, heard = self._bands.of(clean, near, far, wanted=2)
         self._room.add(heard)
-        self.open = True
+        self.open, self.louder = True, False
         self._doubt = max(self._doubt - 1, 0)
         power = float(left.sum())
         self._noise.add(np.array([power]))
@@ -161,19 +167,21 @@ class ResidualGate:
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
-    def _learn_echo(self, loud: Powers, active: NDArray[np.bool_], over_room: NDArray[np.bool_]) -> None:
-        """Three quarters of the frames are under ``echo_db``: a person in some of them makes little difference.
+    def _learn_echo(self, loud: Powers, active: NDArray[np.bool_], over_room: NDArray[np.bool_]) -> Powers:
+        """Returns the echo's level: three quarters of the frames are under it, so a person in some does little.
 
         A frame of nothing but the room's noise says that the echo is softer, and never that it is louder.
         """
+        known = np.minimum(loud - _ECHO_MARGIN_DB, _AT_FIRST_DB) if self._echo_db is None else self._echo_db
         if self.waiting or self._seen < _FIRST:  # the echo may still be on its way
-            known = np.minimum(loud - _ECHO_MARGIN_DB, _AT_FIRST_DB) if self._echo_db is None else self._echo_db
-            self._echo_db = np.where(over_room, np.maximum(known, loud - _ECHO_MARGIN_DB), known)
-        elif self._echo_db is not None:
-            louder = loud > self._echo_db
+            echo_db = np.where(over_room, np.maximum(known, loud - _ECHO_MARGIN_DB), known)
+        else:
+            louder = loud > known
             step = np.where(louder & over_room, _QUANTILE_UP, 0.0) - np.where(active & ~louder, _QUANTILE_DOWN, 0.0)
-            self._echo_db = self._echo_db + step
+            echo_db = known + step
+        self._echo_db = echo_db
         self._seen += 1
+        return echo_db
 
     def _learn_residual(self, residual: Powers, loud: Powers, active: NDArray[np.bool_]) -> None:
         """Learns from a frame when enough of those after it are known to be without a person too."""

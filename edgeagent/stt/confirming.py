@@ -56,18 +56,16 @@ class OwnVoice:
         self._lock = threading.Lock()
         self._frames: deque[tuple[float, bool, bool]] = deque(maxlen=_KEPT)
 
-    def take(self, end_s: float, persons: Iterable[bool | None], loud: Iterable[bool], frame_s: float) -> None:
-        """The next frames, of which the last ends at ``end_s``.
+    def take(self, end_s: float, *, person: bool | None, loud: bool) -> None:
+        """The next frame, which ends at ``end_s``.
 
         Args:
-            persons: Whether there is a person in each; None: the loudspeaker is silent.
-            loud: Whether each is louder than the room: a person, where the loudspeaker is silent.
+            person: There is a person in it; None: the loudspeaker is silent.
+            loud: It is louder than the room: a person, where the loudspeaker is silent.
         """
-        listed = list(zip(persons, loud, strict=True))
+        found = loud if person is None else person
         with self._lock:
-            for number, (person, is_loud) in enumerate(listed, start=1 - len(listed)):
-                found = is_loud if person is None else person
-                self._frames.append((end_s + number * frame_s, found, person is not None))
+            self._frames.append((end_s, found, person is not None))
 
     def explains(self, end_s: float, *, sure: bool = False) -> bool:
         """True if a phrase that ends then is nothing but the robot's own voice.

@@ -21,7 +21,7 @@ import numpy as np
 from edgeagent.audio.device import Fill, Samples, SoundDevice
 from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.duplex import Duplex
-from edgeagent.audio.early_echo import FRAME_S, Frame
+from edgeagent.audio.early_echo import Frame
 from edgeagent.audio.echo import Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStarted, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
@@ -384,7 +384,9 @@ class Ears:
             return
         microphone_db = double_talk = None
         if self._double_talk is not None:
-            self._own.take(self._time(self._heard), [frame.person], [self._is_loud(frame.clean)], FRAME_S)
+            found = None if frame.inaudible else frame.person
+            loud = found is None and self._is_loud(frame.clean)
+            self._own.take(self._time(self._heard), person=found, loud=loud)
             if frame.person is not None:
                 microphone_db = level_db(frame.near)
             person = bool(frame.person) and not frame.early if frame.far_active else None

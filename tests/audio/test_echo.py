@@ -294,6 +294,18 @@ def test_a_frame_with_nobody_but_the_robot_is_told_to_be_its_own():
     assert not any(frame.own for frame in alone.released if not frame.far_active)
 
 
+def test_over_an_echo_that_is_too_soft_to_be_found_a_person_is_told_and_kept():
+    words = person(OUT)
+    heard = Heard(12, noise_snr_db=10, echo_gain_db=-40, says=[(6, words)])
+    frames = heard.released[630 : 600 + len(words) // 160]
+    assert not heard.canceller.aligned
+    assert all(frame.inaudible for frame in frames if frame.far_active)
+    assert np.mean([bool(frame.person) for frame in frames if frame.far_active]) > 0.2
+    level = in_db(rms(np.concatenate([frame.sound for frame in frames])))
+    assert level == pytest.approx(in_db(rms(np.concatenate([frame.near for frame in frames]))), abs=2)
+    assert not any(frame.inaudible for frame in Heard(8).released)
+
+
 def test_far_active_follows_the_robots_voice():
     heard = Heard(3)
     active = np.array([active for *_, active in heard.track])

@@ -85,6 +85,25 @@ def test_noise_is_no_echo_that_hides_a_person():
     assert opened[500:].mean() < 0.02
 
 
+def test_a_person_whom_the_canceller_has_suppressed_is_told_by_the_microphone():
+    noise = 0.01 * np.random.default_rng(0).standard_normal(len(FAR))
+    echo, nothing = 10 ** (-20 / 20) * ECHO, 1e-4 * ECHO
+
+    def louder(near):
+        gate, told = ResidualGate(RATE), []
+        for at in range(0, len(near) - FRAME + 1, FRAME):
+            piece = slice(at, at + FRAME)
+            gate.process(*(signal[piece].astype(np.float32) for signal in (nothing, near, FAR)))
+            told.append(gate.louder)
+        return np.array(told)
+
+    told = louder(echo + noise + PERSON * 10 ** (-6 / 20))
+    spoken = speech_frames(PERSON, RATE)[: len(told) * FRAME].reshape(-1, FRAME).all(axis=1)
+    assert told[spoken].mean() > 0.3
+    assert louder(echo + noise)[500:].mean() < 0.02
+    assert not louder(noise)[:150].any()
+
+
 def test_the_robots_first_sounds_after_a_silence_are_closed_away_at_once():
     far = np.concatenate((FAR, np.zeros(RATE), FAR[2 * RATE : 4 * RATE]))
     echo, noise = room(late(far)), 1e-4 * np.random.default_rng(0).standard_normal(len(far))

@@ -6,7 +6,7 @@ from edgeagent.stt import OwnVoice
 def told(persons: list[bool | None], *, loud: bool = False) -> OwnVoice:
     own = OwnVoice()
     for number, person in enumerate(persons):
-        own.take((number + 1) * 0.01, [person], [loud], 0.01)
+        own.take((number + 1) * 0.01, person=person, loud=loud)
     return own
 
 
@@ -39,10 +39,10 @@ def test_nothing_is_explained_when_the_loudspeaker_is_silent_or_nothing_was_told
     assert not OwnVoice().explains(2.0)
 
 
-def test_frames_that_come_together_have_each_their_time() -> None:
+def test_only_frames_before_the_end_of_a_phrase_explain_it() -> None:
     own = OwnVoice()
-    own.take(1.0, [False] * 100, [False] * 100, 0.01)
-    own.take(1.5, [True] * 50, [False] * 50, 0.01)
+    for number in range(150):
+        own.take((number + 1) * 0.01, person=number >= 100, loud=False)
     assert own.explains(1.0)
     assert not own.explains(1.3)
 
@@ -60,7 +60,7 @@ def test_a_person_who_has_just_finished_says_nothing_of_the_robots_first_word() 
     own = OwnVoice()
     for number in range(200):
         loud = number < 142  # 0.28 s before the robot begins
-        own.take((number + 1) * 0.01, [None if number < 170 else False], [loud], 0.01)
+        own.take((number + 1) * 0.01, person=None if number < 170 else False, loud=loud)
     assert own.explains(2.0)
 
 
@@ -70,7 +70,7 @@ def test_what_a_person_said_before_a_pause_is_no_part_of_the_robots_first_word()
     frames = [(None, True)] * 21 + [(None, False)] * 19 + [(False, False)] * 5 + [(True, False)] * 8
     frames += [(False, False)] * 17
     for number, (person, loud) in enumerate(frames):
-        own.take((number + 1) * 0.01, [person], [loud], 0.01)
+        own.take((number + 1) * 0.01, person=person, loud=loud)
     assert own.explains(0.7)
 
 
@@ -79,5 +79,5 @@ def test_the_pause_inside_a_persons_word_does_not_make_it_the_robots() -> None:
     own = OwnVoice()
     frames = [(None, True)] * 15 + [(None, False)] * 10 + [(False, False)] * 10
     for number, (person, loud) in enumerate(frames):
-        own.take((number + 1) * 0.01, [person], [loud], 0.01)
+        own.take((number + 1) * 0.01, person=person, loud=loud)
     assert not own.explains(0.35)
