@@ -108,11 +108,12 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     heard right; so is a phrase in the middle of a sentence that no rule knows, and one that only another text has which
     the recogniser may have heard. An uncertain transcript denies only if nothing that the recogniser may have heard is
     short, or has anything like the phrase; a short one that has the phrase, only by a "don't", because what is around
-    the word in "roll my stop" is as doubtful as all of it. A word of another script is a word like any other.
+    the word in "roll my stop" is as doubtful as all of it, and so are three words before it in "i'm on my stop". A word
+    of another script is a word like any other.
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
-    few = not sure and len(words) <= FEW
+    few = not sure and (len(words) <= FEW or (len(words) == FEW + 1 and words[-len(wanted) :] == wanted))
     verdicts = {
         _of_few(words, at, at + len(wanted)) if few else verdict(words, at, at + len(wanted))
         for at in places(words, [wanted])

@@ -72,7 +72,9 @@ def test_a_sure_transcript_denies_no_phrase_that_may_have_been_heard_instead() -
     assert confirm(sure, "halt") == "denied"
 
 
-@pytest.mark.parametrize("text", ["roll my stop", "will they stop", "my stop", "the bus stop", "a stop"])
+@pytest.mark.parametrize(
+    "text", ["roll my stop", "will they stop", "my stop", "the bus stop", "a stop", "i'm on my stop"]
+)
 def test_what_is_around_the_word_in_a_short_doubtful_transcript_denies_nothing(text: str) -> None:
     assert confirm(doubtful(text), "stop") == "unclear"
     assert confirm(RecognisedText(text, final=False), "stop") == "unclear"
