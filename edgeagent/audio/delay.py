@@ -51,6 +51,10 @@ _SHARED_S: Final = 0.25
 of a person's sentence and of the robot's, fit each other by chance up to 35 standard deviations, in look after look;
 where they share so much, up to 12."""
 _STEP_S: Final = 0.01
+_EDGE_S: Final = 0.05
+"""Before the longest delay, where the far end begins in the midst of a sound, short ones fit by chance most often."""
+_LONG_AGO: Final = 40
+"""Looks, 10 s, after which a short sound has no say any more."""
 
 SWEEP_S: Final = 0.6
 _SWEEP_HZ: Final = (350.0, 5_000.0)
@@ -71,7 +75,8 @@ class Delay:
     confidence: float
     """Standard deviations by which the peak stands out. Pieces of two voices may fit so well by chance, for a look."""
     sure: bool
-    """Looks that share no sound have found the same, or two that share half have found it clearly."""
+    """Looks that share no sound have found the same, or two that share half, or two short sounds, have found it
+    clearly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +116,13 @@ class DelayEstimator:
         self._sum: Signal | None = None
         self._looks: deque[tuple[float, float, Signal]] = deque(maxlen=_LOOKS)
         self._known_s: float | None = None
+        self._count = 0
+        self._brief: tuple[int, float] | None = None
+        """Number and delay of a look at short sounds that found another delay than the one that is known."""
 
     def forget(self) -> None:
         """The delay may be another from now on."""
-        self._sum = self._known_s = None
+        self._sum = self._known_s = self._brief = None
         self._looks.clear()
 
     def look(self, near: Samples, far: Samples) -> Delay | None:
@@ -128,6 +136,7 @@ class DelayEstimator:
         Returns:
             What all looks say together; None if there was nothing to hear, or too little for another delay.
         """
+        self._count += 1
         if min(_mean_square(far), _mean_square(near)) < _AUDIBLE**2:
             return None  # what was seen before the pause holds on
         made = self._correlation.of(near, far, self.before + self.after)
@@ -135,7 +144,11 @@ class DelayEstimator:
         if self._known_s is not None and not _same(now_s, self._known_s):
             begin = max(self.before - round(now_s * self._rate_hz), 0)
             if self._shared_s(near, far[begin:]) < _SHARED_S:
-                return None
+                if not self._again(now_s, clear):
+                    return None
+                self._known_s, self._sum = now_s, made
+                self._looks.clear()
+                return Delay(now_s, clear, sure=True)
         self._looks.append((now_s, clear, made))
         self._sum = made if self._sum is None else _FADE * self._sum + made
         best_s, confidence = self._found(self._sum)
@@ -146,6 +159,17 @@ class DelayEstimator:
         if sure:
             self._known_s = best_s
         return Delay(best_s, confidence, sure)
+
+    def _again(self, delay_s: float, clear: float) -> bool:
+        """True if another short sound, not long before, has clearly told of the same delay."""
+        if clear < _CLEAR or delay_s > LATEST_S - _EDGE_S:
+            return False
+        number, before_s = self._brief or (-_LONG_AGO, 0.0)
+        since = self._count - number
+        if since >= _LONG_AGO or not _same(delay_s, before_s):
+            self._brief = (self._count, delay_s)
+            return False
+        return since >= _LOOKS
 
     def _shared_s(self, near: Samples, far: Samples) -> float:
         """Seconds in which both are heard, from the first sample of both on."""

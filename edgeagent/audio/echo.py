@@ -52,9 +52,9 @@ _ACTIVE: Final = 1e-3
 _TAIL_S: Final = 0.300
 """Seconds that the room may still sound after the far end."""
 _LATELY: Final = 30
-"""Frames of the robot's speech"""
+"""The last frames,"""
 _FEW: Final = 3
-"""in which somebody else is found less often than this: what voice activity hears is the robot's own."""
+"""and in how many of them somebody must have been found over the robot's voice, or what is heard is that."""
 _FORGOTTEN_S: Final = 300.0
 """Seconds of the loudspeaker's silence after which the echo is learnt as at the start. AEC3 does not keep it for ever:
 after 15 minutes and an hour, a "stop" over an echo as loud as the person was lost in 2 of 3 trials; after 5 minutes in

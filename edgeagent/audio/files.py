@@ -15,13 +15,10 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from edgeagent.audio.device import Fill, Take, Xruns
+from edgeagent.audio.device import BLOCK_S, Fill, Take, Xruns
 from edgeagent.audio.wav import WavReader, WavWriter
 from edgeagent.errors import AudioError, ConfigError
 from edgeagent.stop import JOIN_S
-
-_BLOCK_S: Final = 0.010
-"""Seconds of sound that a file gives and takes at once."""
 
 
 class StoppableFile:
@@ -130,7 +127,7 @@ class FileDevice:
         self.ended = threading.Event()
         self.name = " and ".join(str(path) for path in (input, output) if path is not None)
         waits = input is not None and Path(input).is_file()
-        self._paced, self._silent_blocks = paced, round(silence_s / _BLOCK_S) if waits else 0
+        self._paced, self._silent_blocks = paced, round(silence_s / BLOCK_S) if waits else 0
         self._input = None if input is None else _opened(input)
         self._reader: WavReader | None = None
         self._writer: WavWriter | None = None
@@ -159,11 +156,11 @@ class FileDevice:
 
     def now(self) -> float:
         """Seconds of the blocks that have passed."""
-        return self._blocks * _BLOCK_S
+        return self._blocks * BLOCK_S
 
     def _count(self, rate_hz: int) -> int:
         """Samples of this block; of 22,050 Hz every other block has one more than those between."""
-        return round((self._blocks + 1) * rate_hz * _BLOCK_S) - round(self._blocks * rate_hz * _BLOCK_S)
+        return round((self._blocks + 1) * rate_hz * BLOCK_S) - round(self._blocks * rate_hz * BLOCK_S)
 
     def start(self, *, fill: Fill | None = None, take: Take | None = None) -> None:
         """Begins to read and to write, on a thread of its own.

@@ -225,7 +225,7 @@ class Unsuppressed:
             far: What the loudspeaker played ``lead_s`` before.
             clean: What AEC3 and its gate have made of the microphone.
             lead_s: How long before its echo the far end comes.
-            wanted: Whether the robot speaks, and the lead is known.
+            wanted: Whether the robot speaks, and nobody seeks its echo any more.
         """
         left = self._linear.process(near, far, lead_s)
         self.person = self._linear.sounding and self._remainder.has_more(left, near - left)

@@ -1,8 +1,9 @@
 """Silences what an echo canceller leaves, and nothing else.
 
-In a few bands it learns how loud the echo is beside the far end, and how loud what is left of it gets while only the
-robot speaks. What stays under that is closed away; a person is what rises above it in some band, and opens the gate in
-that very frame. In silence of the far end nothing is closed. One thread at a time.
+In a few bands it learns how loud the room is while the robot is silent, how loud the echo is beside the far end, and
+how loud what is left of it gets while only the robot speaks. What stays under that is closed away; a person is what
+rises above it in some band, and opens the gate in that very frame. In silence of the far end nothing is closed. One
+thread at a time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _WAITING_DB_S: Final = 10.0
 """The same while nobody knows how late the echo is."""
 _QUIET: Final = 1e-7
 """Power of a band of the far end, -70 dBFS, under which nothing is learned."""
+_MUTED: Final = 10**-9.5
+"""Power of every band of a microphone that hears nothing at all, of which nothing is learned."""
 _SILENT: Final = 10**-7.5
 """Power of a band that no voice activity detector takes for speech."""
 
@@ -134,36 +137,40 @@ class ResidualGate:
             far: What the canceller was given as the far end.
         """
         if not far.any() and not np.any(self._far > _QUIET):
-            return self._unheard(clean, near, far)
+            return self._unheard(clean, *self._bands.of(clean, near, far, wanted=2))
         left, heard, played = self._bands.of(clean, near, far)
         self._far = np.maximum(self._far * (self._slow if self.waiting else self._decay), played)
         active = self._far > _QUIET
-        loud = _db(heard) - _db(self._far)
-        sounding = bool(np.any(active))
-        room = self._room.value if self._room.known else np.zeros(len(heard))
-        self.open, self.louder = True, False
-        if sounding:
-            over_room = active & (heard > _OVER_NOISE * room)
-            echo_db = self._learn_echo(loud, active, over_room)
-            self.louder = bool(np.any(active & (heard > _LOUDER * room) & (loud > echo_db + _db(_LOUDER))))
-            explained = self._far * 10 ** (self._threshold() / 10) + _OVER_NOISE * room
-            self.open = bool(np.any((left > explained) & (left > _SILENT)))
-            self._learn_residual(_db(np.maximum(left - room, 0.0)) - _db(self._far), loud, over_room)
-        self._room.add(heard)
+        if not np.any(active):
+            return self._unheard(clean, left, heard)
+        self.open = self.louder = False
+        if np.any(heard > _MUTED):
+            self._judge(left, heard, active)
         power = float(left.sum())
-        if self._proven or not sounding:
+        if self._proven:
             self._noise.add(np.array([power]))
-        return self._gated(clean, power, sounding)
+        return self._gated(clean, power, sounding=True)
 
-    def _unheard(self, clean: Samples, near: Samples, far: Samples) -> Samples:
+    def _unheard(self, clean: Samples, left: Powers, heard: Powers) -> Samples:
         """The same where there is no echo, as most of the time: two thirds of the work are spared."""
-        left, heard = self._bands.of(clean, near, far, wanted=2)
-        self._room.add(heard)
+        if np.any(heard > _MUTED):
+            self._room.add(heard)
         self.open, self.louder = True, False
         self._doubt = max(self._doubt - 1, 0)
         power = float(left.sum())
         self._noise.add(np.array([power]))
         return self._gated(clean, power, sounding=False)
+
+    def _judge(self, left: Powers, heard: Powers, active: NDArray[np.bool_]) -> None:
+        """Finds out who is in a frame while the far end sounds, and learns from it."""
+        room = self._room.value if self._room.known else np.zeros(len(heard))
+        loud = _db(heard) - _db(self._far)
+        over_room = active & (heard > _OVER_NOISE * room)
+        echo_db = self._learn_echo(loud, active, over_room)
+        self.louder = bool(np.any(active & (heard > _LOUDER * room) & (loud > echo_db + _db(_LOUDER))))
+        explained = self._far * 10 ** (self._threshold(echo_db) / 10) + _OVER_NOISE * room
+        self.open = bool(np.any((left > explained) & (left > _SILENT)))
+        self._learn_residual(_db(np.maximum(left - room, 0.0)) - _db(self._far), loud - echo_db, over_room)
 
     # --- learning ---------------------------------------------------------------------------------------------------
 
@@ -183,11 +190,9 @@ class ResidualGate:
         self._seen += 1
         return echo_db
 
-    def _learn_residual(self, residual: Powers, loud: Powers, active: NDArray[np.bool_]) -> None:
+    def _learn_residual(self, residual: Powers, over_echo_db: Powers, active: NDArray[np.bool_]) -> None:
         """Learns from a frame when enough of those after it are known to be without a person too."""
-        if self._echo_db is None:
-            return
-        if np.any(active & (loud > self._echo_db + _ECHO_MARGIN_DB + _PERSON_DB)):
+        if np.any(active & (over_echo_db > _ECHO_MARGIN_DB + _PERSON_DB)):
             self._doubt = _DOUBT
             self._pending.clear()
             return
@@ -203,15 +208,13 @@ class ResidualGate:
     def _proven(self) -> bool:
         return self._residual.count >= _PROOF
 
-    def _threshold(self) -> Powers:
+    def _threshold(self, echo_db: Powers) -> Powers:
         """Level that the far end explains of a residual, in dB over it."""
-        if self._echo_db is None:
-            return np.full(len(self._far), np.inf)
-        echo_db = self._echo_db + _ECHO_MARGIN_DB
+        most_db = echo_db + _ECHO_MARGIN_DB + _MOST_DB
         loudest = self._residual.value
         if loudest is None or not self._proven:
-            return echo_db + _MOST_DB
-        return np.clip(loudest + _RESIDUAL_MARGIN_DB, echo_db + _LEAST_DB, echo_db + _MOST_DB)
+            return most_db
+        return np.clip(loudest + _RESIDUAL_MARGIN_DB, echo_db + _ECHO_MARGIN_DB + _LEAST_DB, most_db)
 
     # --- gain -------------------------------------------------------------------------------------------------------
 

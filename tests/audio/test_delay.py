@@ -91,6 +91,16 @@ def test_two_short_sounds_that_fit_do_not_change_the_delay_that_is_known():
     assert len(found) >= 4
 
 
+def test_a_delay_that_changes_is_noticed_though_the_robot_says_no_more_than_a_word_at_a_time():
+    word, pause = speechlike(3, 1, RATE)[: RATE // 5], np.zeros(2 * RATE)
+    far = np.concatenate((speechlike(1, 3, RATE), *[part for _ in range(4) for part in (pause, word)], pause))
+    near = np.concatenate((np.zeros(960), far[: 4 * RATE], np.zeros(3840), far[4 * RATE :]))[: len(far)]
+    near = near + 2e-4 * np.random.default_rng(0).standard_normal(len(near))
+    found = [look.delay_s for look in Looks().at(near, far) if look is not None and look.sure]
+    assert found[0] == pytest.approx(0.06, abs=0.001)
+    assert found[-1] == pytest.approx(0.3, abs=0.001)
+
+
 @pytest.mark.parametrize("kind", ["another voice", "noise", "sine"])
 def test_what_has_nothing_to_do_with_the_far_end_gives_no_sure_delay(kind):
     at_s = np.arange(6 * RATE) / RATE

@@ -300,7 +300,7 @@ def test_over_an_echo_that_is_too_soft_to_be_found_a_person_is_told_and_kept():
     frames = heard.released[630 : 600 + len(words) // 160]
     assert not heard.canceller.aligned
     assert all(frame.inaudible for frame in frames if frame.far_active)
-    assert np.mean([bool(frame.person) for frame in frames if frame.far_active]) > 0.2
+    assert np.mean([bool(frame.person) for frame in frames if frame.far_active]) > 0.12
     level = in_db(rms(np.concatenate([frame.sound for frame in frames])))
     assert level == pytest.approx(in_db(rms(np.concatenate([frame.near for frame in frames]))), abs=2)
     assert not any(frame.inaudible for frame in Heard(8).released)

@@ -104,6 +104,19 @@ def test_a_person_whom_the_canceller_has_suppressed_is_told_by_the_microphone():
     assert not louder(noise)[:150].any()
 
 
+def test_a_microphone_that_was_muted_hears_no_person_in_the_robots_voice_afterwards():
+    noise = 0.001 * np.random.default_rng(0).standard_normal(len(FAR))
+    near, clean = ECHO + noise, 0.1 * ECHO + noise
+    for muted in (near, clean):
+        muted[6 * RATE : 10 * RATE] = 0.0
+    gate, told = ResidualGate(RATE), []
+    for at in range(0, len(near) - FRAME + 1, FRAME):
+        piece = slice(at, at + FRAME)
+        gate.process(*(signal[piece].astype(np.float32) for signal in (clean, near, FAR)))
+        told.append(gate.open or gate.louder)
+    assert np.mean(told[700:]) < 0.05
+
+
 def test_the_robots_first_sounds_after_a_silence_are_closed_away_at_once():
     far = np.concatenate((FAR, np.zeros(RATE), FAR[2 * RATE : 4 * RATE]))
     echo, noise = room(late(far)), 1e-4 * np.random.default_rng(0).standard_normal(len(far))
