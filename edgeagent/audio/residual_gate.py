@@ -104,7 +104,8 @@ class ResidualGate:
         self._pending: deque[Powers] = deque()
         self._residual = _LoudestOf(_WINDOW)
         self._noise = _SoftestOf(_NOISE_FRAMES)
-        self._room = _SoftestOf(_NOISE_FRAMES, bands)
+        self._room, self._floor = _SoftestOf(_NOISE_FRAMES, bands), _SoftestOf(_NOISE_FRAMES, bands)
+        """The microphone's softest while the robot is silent, and while it speaks, which has its reverberation."""
         self._before = 0.0
         self._held = 0
         self._gain = 1.0
@@ -163,7 +164,10 @@ class ResidualGate:
 
     def _judge(self, left: Powers, heard: Powers, active: NDArray[np.bool_]) -> None:
         """Finds out who is in a frame while the far end sounds, and learns from it."""
-        room = self._room.value if self._room.known else np.zeros(len(heard))
+        if not self._room.known:
+            self._floor.add(heard)
+        known = self._room if self._room.known else self._floor
+        room = known.value if known.known else np.zeros(len(heard))
         loud = _db(heard) - _db(self._far)
         over_room = active & (heard > _OVER_NOISE * room)
         echo_db = self._learn_echo(loud, active, over_room)
