@@ -106,6 +106,8 @@ class ResidualGate:
         self._noise = _SoftestOf(_NOISE_FRAMES)
         self._room, self._floor = _SoftestOf(_NOISE_FRAMES, bands), _SoftestOf(_NOISE_FRAMES, bands)
         """The microphone's softest while the robot is silent, and while it speaks, which has its reverberation."""
+        self._silence = 0
+        """Frames in which the robot was silent."""
         self._before = 0.0
         self._held = 0
         self._gain = 1.0
@@ -154,6 +156,7 @@ class ResidualGate:
 
     def _unheard(self, clean: Samples, left: Powers, heard: Powers) -> Samples:
         """The same where there is no echo, as most of the time: two thirds of the work are spared."""
+        self._silence += 1
         if np.any(heard > _MUTED):
             self._room.add(heard)
         self.open, self.louder = True, False
@@ -164,9 +167,9 @@ class ResidualGate:
 
     def _judge(self, left: Powers, heard: Powers, active: NDArray[np.bool_]) -> None:
         """Finds out who is in a frame while the far end sounds, and learns from it."""
-        if not self._room.known:
+        if self._silence <= _STARTING:
             self._floor.add(heard)
-        known = self._room if self._room.known else self._floor
+        known = self._floor if self._silence <= _STARTING else self._room
         room = known.value if known.known else np.zeros(len(heard))
         loud = _db(heard) - _db(self._far)
         over_room = active & (heard > _OVER_NOISE * room)
