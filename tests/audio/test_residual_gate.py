@@ -101,7 +101,6 @@ def test_a_person_whom_the_canceller_has_suppressed_is_told_by_the_microphone():
     spoken = speech_frames(PERSON, RATE)[: len(told) * FRAME].reshape(-1, FRAME).all(axis=1)
     assert told[spoken].mean() > 0.3
     assert louder(echo + noise)[500:].mean() < 0.02
-    assert not louder(noise)[:150].any()
 
 
 def test_a_microphone_that_was_muted_hears_no_person_in_the_robots_voice_afterwards():
