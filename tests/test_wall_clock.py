@@ -16,7 +16,7 @@ ALLOWED = {
     "web/story.py": "the time beside a line",
     "llm/prompt.py": "the date that a template asks for",
     "models/intake.py": "the date of a pulled model",
-    "stt/whisper_model.py": "the age of a measurement, which is made again when it is old or of tomorrow",
+    "stt/whisper_speed.py": "the age of a measurement, which is made again when it is old or of tomorrow",
 }
 """Files that read the wall's clock, and what for."""
 

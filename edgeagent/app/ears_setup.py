@@ -309,11 +309,12 @@ def chosen_engine(config: Config) -> tuple[str, str]:
         return "whisper", f"for language = {language!r}"
     if language not in ("en", "auto"):
         return "sphinx", "for want of a model that knows the language"
-    from edgeagent.stt.whisper_model import MOST_S, known_cost
+    from edgeagent.stt.whisper_speed import MOST_S, known_speed
 
-    seconds = known_cost(whisper_folder(model), _whisper_options(config))
-    if seconds is not None and seconds > MOST_S:
-        return "sphinx", f"because Whisper takes {seconds:.1f} s for an utterance here (--engine fused takes it anyway)"
+    known = known_speed(whisper_folder(model), _whisper_options(config))
+    if known is not None and known.seconds > MOST_S:
+        why = f"because Whisper takes {known.seconds:.1f} s for an utterance here (--engine fused takes it anyway)"
+        return "sphinx", why
     return "fused", "which hear better together"
 
 
@@ -326,14 +327,15 @@ def _open_whisper(config: Config) -> tuple[WhisperModel, WhisperOptions] | None:
     if missing := lacking("whisper"):
         raise RecognitionError(f"Whisper can't hear without {' and '.join(missing)}: {install('whisper')}")
     from edgeagent.stt.whisper import open_model
-    from edgeagent.stt.whisper_model import MOST_S, cost
+    from edgeagent.stt.whisper_speed import MOST_S, speed
 
     options, files = _whisper_options(config), whisper_folder(_whisper_model(config))
-    model = open_model(files, options)
-    if "engine" not in config.ears and (seconds := cost(model, files, options)) > MOST_S:
-        log.warning("Whisper takes %.1f s for an utterance on this machine: PocketSphinx hears alone", seconds)
+    measured = speed(files, options)
+    if "engine" not in config.ears and measured.seconds > MOST_S:
+        log.warning("Whisper takes %.1f s for an utterance on this machine: PocketSphinx hears alone", measured.seconds)
         return None
-    return model, options
+    options = dataclasses.replace(options, threads=measured.threads)
+    return open_model(files, options), options
 
 
 def _whisper_model(config: Config) -> str:

@@ -24,6 +24,16 @@ LAG_MS: Final = 120
 with steady and motor noise down to 5 dB SNR, in a room with an RT60 of 0.3 s; 90 % are within 110 ms of it."""
 _LEAST_END_MS: Final = LAG_MS + 40
 """No end comes sooner, whatever is set: one look of Silero's without speech."""
+_FADE_DB: Final = 21.0
+"""Level under the loudest of the last ``_FADE_FRAMES`` at which an utterance fades. Of 144 lines by four voices in a
+room, a third each in quiet, over a fan and over pink noise at 10 dB SNR, 136 fade before their soft end, 110 ms in the
+mean, and each fades once more within it. At 24 dB a quarter of those in noise never does."""
+_BACK_DB: Final = 5.0
+"""Level over the softest since then at which it is back: the burst of a last "t" is 20 dB under a vowel."""
+_FADE_LEAST: Final = 6
+"""Frames that are so soft, each the mean of ``_FADE_MEAN``: the closure of a "t" is shorter as a rule."""
+_FADE_MEAN: Final = 3
+_FADE_FRAMES: Final = 60
 _RISE_FRAMES: Final = 25
 """Sound that leads up to speech belongs to it, for so many frames, if it is louder than as many before"""
 _RISE_DB: Final = 6.0
@@ -213,6 +223,7 @@ class Endpointer:
         self._last = 0
         self._end = 0
         self.pausing = True
+        self._fading = _Fading()
         self._levels: deque[float] = deque(maxlen=round(_CUT_MS / _FRAME_MS))
 
     @property
@@ -224,6 +235,12 @@ class Endpointer:
     def now_s(self) -> float:
         """Until when the stream has been heard."""
         return self._history.end / RATE_HZ
+
+    @property
+    def fading(self) -> bool:
+        """True if the open utterance has become so soft that it probably ends: known 85 ms after the end of speech in
+        the median, and once within an utterance too. Voice activity takes twice as long."""
+        return self.speaking and not self._soft and self._fading.on
 
     def utterance(self, skip: int = 0) -> Samples:
         """The open utterance until now without its first ``skip`` samples, for one who listens along; else nothing."""
@@ -270,6 +287,13 @@ class Endpointer:
             self._history.forget(self._begin)
         return found
 
+    def due(self) -> list[VoiceEvent]:
+        """Ends the open utterance where it has been silent for as long as was asked for meanwhile."""
+        found: list[VoiceEvent] = []
+        if self._is_over(self._history.end):
+            self._close(found, self._history.end)
+        return found
+
     def finish(self) -> list[VoiceEvent]:
         """The stream is over: an open utterance ends here."""
         found: list[VoiceEvent] = []
@@ -311,6 +335,7 @@ class Endpointer:
             if self._spoken(least.speech_ms) and np.mean(recent) >= least.sure:
                 self._open(frame, found)
             return
+        self._fading.take(frame.level_db)
         if self._soft:
             if self._spoken(self.settings.resume_ms) and least.sure <= 1:
                 self._soft = False
@@ -323,10 +348,13 @@ class Endpointer:
             self._soft = True
             self._onset = None
             found.append(SoftEnd(self.number, self._end / RATE_HZ))
-        if self._soft and silence >= _samples(self.hard_end_ms):
+        if self._is_over(frame.end):
             self._close(found, frame.end)
         elif frame.end + FRAME - self._begin > self.settings.max_s * RATE_HZ:
             self._cut(frame, found)
+
+    def _is_over(self, now: int) -> bool:
+        return self.speaking and self._soft and now - self._end >= _samples(self.hard_end_ms)
 
     def _hear(self, frame: VoiceFrame) -> None:
         """A frame of speech."""
@@ -351,6 +379,7 @@ class Endpointer:
         self._begin = max(onset - _samples(self._pre_roll_ms), self._free, self._history.begin)
         self._end = self._spoken_until()
         self._soft = False
+        self._fading = _Fading()
         self.hard_end_ms = self.settings.hard_end_ms
         found.append(self._started(max(onset, self._begin), self._begin, frame.end))
 
@@ -405,6 +434,34 @@ class _Least(NamedTuple):
 
 
 _DEAF: Final = _Least(math.inf, math.inf, 0.0)
+
+
+class _Fading:
+    """Sound that has become far softer than it was just before.
+
+    Attributes:
+        on: True from then on until it is louder again.
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        self._powers: deque[float] = deque(maxlen=_FADE_MEAN)
+        self._recent: deque[float] = deque(maxlen=_FADE_FRAMES)
+        self._softest_db = QUIETEST_DB
+        self._soft = 0
+
+    def take(self, level_db: float) -> None:
+        """The next frame."""
+        self._powers.append(10 ** (level_db / 10))
+        mean_db = 10 * math.log10(sum(self._powers) / len(self._powers))
+        self._recent.append(mean_db)
+        if self.on:
+            self._softest_db = min(self._softest_db, mean_db)
+            self.on = mean_db <= self._softest_db + _BACK_DB
+            self._soft = 0
+            return
+        self._soft = self._soft + 1 if mean_db <= max(self._recent) - _FADE_DB else 0
+        self.on, self._softest_db = self._soft >= _FADE_LEAST, mean_db
 
 
 class _OwnVoice:

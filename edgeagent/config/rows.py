@@ -417,7 +417,14 @@ _EXPERT: Final = (
     _expert("ears.speculative", "boolean", "true", "decode at the soft end, before the end is certain"),
     _expert("ears.beam_size", "integer", "5", "of whisper", low=1, high=20),
     _expert("ears.window_s", "number", "15", "of whisper: what it sees at least", low=10, high=30, unit="seconds"),
-    _expert("ears.threads", "integer", "up to 4", "cores for a decode of whisper", "ears_threads", **_CORES),
+    _expert(
+        "ears.threads",
+        "integer",
+        "up to 4",
+        "cores for a decode of whisper; beside PocketSphinx as many as are fastest",
+        "ears_threads",
+        **_CORES,
+    ),
     _expert(
         "conversation.filler_s",
         "number",

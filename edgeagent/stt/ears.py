@@ -59,6 +59,8 @@ _POLL_S: Final = 0.05
 """Between two looks at a device that delivers nothing."""
 _STEP_S: Final = 0.05
 """Of a device that waits."""
+_REST_S: Final = 0.04
+"""Between two looks at the queue while nothing sounds: to be woken by each block costs more than to hear it."""
 _FEW_WORDS_S: Final = 1.5
 """Seconds before the end of speech in which as many words are said as a command to stop has."""
 _LATE_S: Final = 0.3
@@ -147,7 +149,7 @@ class Ears:
         self._level_s = 0.0
         self._lateness = Lateness()
         self._stalled = self._fresh = self._failing = self._spotter_lost = False
-        self._waking = threading.Event()
+        self._waking, self._called = threading.Event(), threading.Event()
         self._file_ended = False
         self._closed = False
         self._began_s = self._taken_s = 0.0
@@ -171,11 +173,11 @@ class Ears:
 
     def listen(self, on: bool) -> None:
         """Opens or closes the ears; while they are closed all sound is dropped. An open utterance ends."""
-        self._queue.put(lambda: self._listen(on))
+        self._call(lambda: self._listen(on))
 
     def end_now(self) -> None:
         """Ends the open utterance, softly and hard at once."""
-        self._queue.put(self._finish)
+        self._call(self._finish)
 
     def trouble(self, trouble: Trouble) -> None:
         """Tells of something that whoever built the recognisers was told."""
@@ -188,7 +190,7 @@ class Ears:
 
     def look_early(self) -> None:
         """Has the open utterance heard until now, where the recogniser can; tells of ``EarlyLook`` if it has words."""
-        self._queue.put(lambda: self._open.look_early(self._time(self._heard)))
+        self._call(lambda: self._open.look_early(self._time(self._heard)))
 
     @property
     def utterance(self) -> int:
@@ -206,12 +208,14 @@ class Ears:
 
     @property
     def hard_end_ms(self) -> float:
-        """Silence until the hard end, in milliseconds; counts at once, and for the open utterance only."""
+        """Silence until the hard end, in milliseconds; counts at once, for silence that was heard too, and for the open
+        utterance only."""
         return self._endpointer.hard_end_ms
 
     @hard_end_ms.setter
     def hard_end_ms(self, milliseconds: float) -> None:
         self._endpointer.hard_end_ms = milliseconds
+        self._call(self._end_if_due)
 
     @property
     def soft_end_ms(self) -> float:
@@ -232,7 +236,7 @@ class Ears:
         """
         end_s = time.monotonic() + timeout_s
         done = threading.Event()
-        self._queue.put(lambda: self._transcription.call(done.set))
+        self._call(lambda: self._transcription.call(done.set))
         while not done.wait(min(max(end_s - time.monotonic(), 0.0), _POLL_S)):
             if self._closed or time.monotonic() > end_s:
                 return self._closed
@@ -251,12 +255,17 @@ class Ears:
         try:
             self.sound.close()
         finally:
-            self._queue.put(None)
+            self._call(None)
             if self._thread.is_alive() and self._thread is not threading.current_thread():
                 self._thread.join(JOIN_S)
             self._transcription.close()
             if self._spotter is not None:
                 self._spotter.close()
+
+    def _call(self, work: Callable[[], object] | None) -> None:
+        """Has the ears' thread do something after the sound that it was given until now; None ends it."""
+        self._queue.put(work)
+        self._called.set()
 
     def _tell(self, event: HearingEvent) -> None:
         if self._closed:
@@ -306,7 +315,7 @@ class Ears:
         ended = getattr(self._device, "ended", None)  # a file tells
         if ended is not None and ended.is_set() and not self._file_ended:
             self._file_ended = True
-            self._queue.put(self._finish)
+            self._call(self._finish)
         self._taken_s += len(block) / self.sound.input_rate_hz
         if self.settings.in_step and self._taken_s >= _STEP_S:
             self._taken_s = 0.0
@@ -316,6 +325,9 @@ class Ears:
 
     def _work(self) -> None:
         while True:
+            if self._queue.empty() and self._resting:
+                self._called.wait(_REST_S)
+                self._called.clear()
             try:
                 item = self._queue.get(timeout=_POLL_S)
             except Empty:
@@ -338,6 +350,12 @@ class Ears:
                 if isinstance(item, tuple):
                     self._fresh = True  # nobody knows which sound is missing
                 self._tell_time()
+
+    @property
+    def _resting(self) -> bool:
+        """True if nothing sounds that could be speech or the robot's own voice, so that a block may wait for others."""
+        quiet = not self._on or (self._endpointer.activity.asleep and not self._endpointer.speaking)
+        return quiet and not self.sound.echo.far_active and not self.settings.in_step
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
         """A block of the device's."""
@@ -443,6 +461,11 @@ class Ears:
             word = None
         kept = list(self._suspected.items())[-_UTTERANCES:]
         self._suspected = {**dict(kept), utterance: word}  # another thread reads it
+
+    def _end_if_due(self) -> None:
+        """The open utterance ends here if its silence has been long enough."""
+        self._take_events(self._endpointer.due())
+        self._open.pass_on()
 
     def _finish(self) -> None:
         """The open utterance ends here."""

@@ -48,7 +48,8 @@ class OpenUtterance:
         self._soft = False
         self._waits = False
         """True if the utterance has ended softly, but the transcriber has not been told: the end is not certain."""
-        self._slow = False
+        self._slow = self._ending = False
+        """A decode costs too much to begin early; the transcriber expects the end."""
         self._work: list[Callable[[], object]] = []
 
     @property
@@ -84,12 +85,20 @@ class OpenUtterance:
     def pass_on(self) -> None:
         """Hands over what there is to do for the transcriber, and what it has not heard yet."""
         self._hear_on()
+        self._expect_end()
         self._hand_over()
 
     def look_early(self, at_s: float) -> None:
         """Has the transcriber hear what was said until now, unless nobody speaks: then it will hear all of it soon."""
         if self.voiced and not self._endpointer.pausing:
             self._transcription.look_early(self.number, at_s)
+
+    def _expect_end(self) -> None:
+        """Tells the transcriber when a pause begins that may be the end, and when speech goes on after all."""
+        ending = self._endpointer.fading and bool(self._speculate_under_s)
+        if ending is not self._ending and not self._soft:
+            self._work.append(partial(self._transcription.expect_end, ending))
+        self._ending = ending
 
     def _hand_over(self) -> None:
         work, self._work = self._work, []

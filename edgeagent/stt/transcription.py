@@ -66,6 +66,15 @@ class EarlyLooking(Protocol):
 
 
 @runtime_checkable
+class Foreseeing(Protocol):
+    """A transcriber that can begin to decode before it is told that an utterance has ended."""
+
+    def expect_end(self, expected: bool) -> None:
+        """A pause has begun, and nothing but silence is fed until ``finish``; False: speech goes on."""
+        ...
+
+
+@runtime_checkable
 class Idling(Protocol):
     """A transcriber that works elsewhere, and can be waited for."""
 
@@ -142,6 +151,10 @@ class Transcription:
         """Has what was fed of the utterance until then heard before its end, where the transcriber can."""
         self._queue.put(partial(self._look_early, utterance, at_s))
 
+    def expect_end(self, expected: bool) -> None:
+        """A pause has begun that may be the end of the utterance; False: it was not."""
+        self._queue.put(partial(self._expect_end, expected))
+
     def finish(self, utterance: int, at_s: float) -> None:
         """The utterance has ended, at a time of the device's clock: it is decoded."""
         self._asked = decode = _Decode(utterance, at_s)
@@ -207,6 +220,10 @@ class Transcription:
     def _look_early(self, utterance: int, at_s: float) -> None:
         if self._open and isinstance(self._transcriber, EarlyLooking):
             self._transcriber.look_early(lambda text: self._emit(EarlyLook(utterance, text, at_s)))
+
+    def _expect_end(self, expected: bool) -> None:
+        if self._open and isinstance(self._transcriber, Foreseeing):
+            self._transcriber.expect_end(expected)
 
     def _judge(self, utterance: int, samples: Samples, judge: Callable[[Samples], float]) -> None:
         try:

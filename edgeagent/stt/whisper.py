@@ -129,6 +129,11 @@ class Decode(Generic[Made]):
                 self._after()
 
 
+def most_threads() -> int:
+    """Returns how many threads a decode takes at most: four, or as many as this process has cores."""
+    return min(_MOST_THREADS, len(os.sched_getaffinity(0)))
+
+
 def open_model(model: str | Path, options: WhisperOptions) -> WhisperModel:
     """Loads a model, and checks that it knows the language.
 
@@ -136,8 +141,7 @@ def open_model(model: str | Path, options: WhisperOptions) -> WhisperModel:
         RecognitionError: faster-whisper is not installed, the folder is no model, or it does not know the language.
     """
     folder = expanded(model)
-    threads = options.threads or min(_MOST_THREADS, len(os.sched_getaffinity(0)))
-    made = WhisperModel(folder, threads=threads, compute_type=options.compute_type)
+    made = WhisperModel(folder, threads=options.threads or most_threads(), compute_type=options.compute_type)
     if options.language is not None and options.language not in made.languages:
         what = "knows English only" if made.languages == ["en"] else "does not know it"
         raise RecognitionError(f"language={options.language!r}: the model {folder.name} {what}")

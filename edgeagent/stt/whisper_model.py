@@ -7,13 +7,9 @@ can't be stopped inside a stage. Knows no utterance. One thread at a time.
 from __future__ import annotations
 
 import ctypes
-import json
 import logging
 import math
-import os
-import platform
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +18,6 @@ import numpy as np
 
 from edgeagent.errors import RecognitionError
 from edgeagent.extras import install
-from edgeagent.resources import whole_file
 from edgeagent.stt.hearing import RATE_HZ, HeardWord
 
 if TYPE_CHECKING:
@@ -34,17 +29,6 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("edgeagent.stt")
 
-MOST_S: Final = 1.5
-"""Whisper may take so long for an utterance; an answer begins that much later, and people wait for no longer."""
-_AGAIN_S: Final = 24 * 3600.0
-"""A machine that was too slow is measured again after so long: it may have been busy."""
-_SPEECH_S: Final = 3.0
-_LANGUAGE: Final = "en"
-_CANDIDATES: Final = 6
-"""Of an utterance in the mean."""
-_CANDIDATE: Final = "Go to the kitchen and turn on the light."
-_TIMES: Final = 2
-_FILE: Final = "whisper.json"
 USUAL_WINDOW_S: Final = 15.0
 """Seconds that the encoder sees where the speech is shorter. On 62 utterances in a room, half of them over noise, 15 s
 made as many words wrong as 30 s and 10 s a fifth more; the encoder takes 0.20 s, 0.70 s and 0.14 s on a busy core."""
@@ -62,7 +46,7 @@ class WhisperOptions:
         language: A code such as "en"; None finds it out for every utterance.
         beam_size: 1 is greedy.
         hot_words: Words of the app that are likelier than Whisper thinks. Every one makes the decoder slower.
-        threads: Cores for a decode; None takes up to four.
+        threads: Cores for a decode; None takes up to four. ``whisper_speed`` knows which number is fastest here.
         window_s: The encoder sees so much at least, from 10 to 30 s, and always a second more than the speech; what it
             costs is in proportion.
         compute_type: CTranslate2's: int8, float32 …
@@ -87,71 +71,6 @@ class WhisperOptions:
     def prompt(self) -> str | None:
         """The hot words as Whisper is told them."""
         return ", ".join(word.strip() for word in self.hot_words if word.strip()) or None
-
-
-def cost(model: WhisperModel, folder: Path, options: WhisperOptions, *, cache: Path | None = None) -> float:
-    """Returns the seconds that Whisper takes for an utterance and some candidates; from the cache if it is known."""
-    if (known := known_cost(folder, options, cache=cache)) is not None:
-        return known
-    noise = np.random.default_rng(0).normal(0, 0.01, round(_SPEECH_S * RATE_HZ)).astype(np.float32)
-    taken = []
-    for _ in range(_TIMES):  # the first one also loads
-        begun_s = time.perf_counter()
-        encoded = model.encode(noise, options.window_s)
-        model.decode(encoded, _LANGUAGE, beam_size=options.beam_size)
-        for _ in range(_CANDIDATES):
-            model.fit(encoded, _LANGUAGE, _CANDIDATE)
-        taken.append(time.perf_counter() - begun_s)
-    _remember(_key(folder, options), min(taken), cache)
-    return min(taken)
-
-
-def known_cost(folder: Path, options: WhisperOptions, *, cache: Path | None = None) -> float | None:
-    """The same if it was measured; None if it was not, or too long ago to count against the machine."""
-    entry = _read(cache).get(_key(folder, options), {})
-    try:
-        seconds, measured_s = float(entry["seconds"]), float(entry["measured_s"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    if not math.isfinite(seconds) or (seconds > MOST_S and abs(time.time() - measured_s) > _AGAIN_S):
-        return None
-    return seconds
-
-
-def _remember(key: str, seconds: float, cache: Path | None) -> None:
-    known = _read(cache) | {key: {"seconds": round(seconds, 3), "measured_s": round(time.time())}}
-    path = _path(cache)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as file:
-            file.write_text(json.dumps(known), encoding="utf-8")
-    except OSError as error:  # it is measured again next time
-        log.info("how fast Whisper is here can't be kept: %s", error)
-
-
-def _read(cache: Path | None) -> dict[str, Any]:
-    try:
-        known = json.loads(_path(cache).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
-
-
-def _path(cache: Path | None) -> Path:
-    import platformdirs
-
-    return (cache or platformdirs.user_cache_path("edgeagent")) / _FILE
-
-
-def _key(folder: Path, options: WhisperOptions) -> str:
-    """Of this machine, model and options: a cache may be on a disk that moves from robot to robot."""
-    try:
-        size = (folder / "model.bin").stat().st_size
-    except OSError:
-        size = 0
-    machine = f"{platform.node()} {platform.machine()} {len(os.sched_getaffinity(0))} cores"
-    asked = f"{options.threads} {options.window_s:g} {options.beam_size} {options.compute_type}"
-    return f"{machine}, {folder.name} {size}, {asked}"
 
 
 WINDOW_S: Final = 30.0

@@ -163,7 +163,7 @@ def test_both_hear_where_whisper_is_here_and_a_slow_machine_does_without(
         return transcriber.name
 
     assert name() == "pocketsphinx and whisper tiny.en"
-    monkeypatch.setattr("edgeagent.stt.whisper_model.MOST_S", 0.0)
+    monkeypatch.setattr("edgeagent.stt.whisper_speed.MOST_S", 0.0)
     assert name() == "pocketsphinx"
     engine, why = chosen_engine(Config())
     assert engine == "sphinx"

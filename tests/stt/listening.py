@@ -73,9 +73,20 @@ class Notes:
 
 
 class Foresight(Notes):
-    """Tells how many seconds it has heard before the end, too."""
+    """Tells how many seconds it has heard before the end, too.
+
+    Attributes:
+        expected: Every time that the end was expected, or was not after all: which, and the seconds that were heard.
+    """
 
     doubted: Sequence[str] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expected: list[tuple[bool, float]] = []
+
+    def expect_end(self, expected: bool) -> None:
+        self.expected.append((expected, sum(map(len, self.utterances[-1])) / RATE_HZ))
 
     def look_early(self, told: Callable[[RecognisedText], object]) -> None:
         seconds = sum(map(len, self.utterances[-1])) / RATE_HZ

@@ -22,7 +22,7 @@ from edgeagent.stt import (
     SpeechStarted,
     Trouble,
 )
-from tests.stt.listening import Listening, Notes, listening
+from tests.stt.listening import Foresight, Listening, Notes, listening
 
 LIMIT_S = 30.0
 
@@ -84,6 +84,32 @@ def test_a_decode_that_speech_makes_void_is_stopped_and_never_told() -> None:
         "FinalTranscript",
     ]  # fmt: skip - the room did not wait for the decode
     assert "a part" not in [event.transcript.text for event in here.of(FinalTranscript)]
+
+
+def test_the_end_is_expected_in_a_pause_and_not_while_speech_goes_on() -> None:
+    transcriber = Foresight()
+    with listening(transcriber, endpoint=EndpointSettings(soft_end_ms=500)) as here:
+        pause_s = here.say("bring me the cup", 1.0)
+        end_s = here.say("and the towel", pause_s + 0.1)
+        here.run(end_s + 1.2)
+    [heard] = transcriber.finished
+    pauses = transcriber.expected[::2]
+    assert [expected for expected, _ in transcriber.expected] == [True, False] * (len(pauses) - 1) + [True]
+    assert len(pauses) > 1
+    begin_s = here.of(SpeechStarted)[0].begin_s
+    assert any(begin_s + seconds == pytest.approx(pause_s, abs=0.2) for _, seconds in pauses)
+    assert begin_s + pauses[-1][1] == pytest.approx(end_s, abs=0.15)
+    assert pauses[-1][1] < len(heard) / RATE_HZ
+
+
+def test_an_end_that_is_due_already_comes_at_once() -> None:
+    with listening(Notes()) as here:
+        here.say("bring me the cup", 1.0)
+        here.run(2.4)
+        assert here.kinds() == ["SpeechStarted", "SoftEnd", "FinalTranscript"]
+        here.ears.hard_end_ms = 300
+        assert here.ears.settle(LIMIT_S)
+        assert here.kinds()[-1] == "HardEnd"
 
 
 def test_all_of_the_sound_reaches_the_transcriber_once() -> None:

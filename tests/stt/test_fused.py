@@ -123,6 +123,50 @@ def test_what_was_said_so_far_is_heard_before_the_end(ears: FusedTranscriber) ->
     assert ears.finish(NEVER).raw == "bring the cup to the kitchen"
 
 
+def test_whisper_begins_in_a_pause_and_again_if_speech_goes_on(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode, heard = ears._model.encode, Queue[float]()
+
+    def noted(sound: np.ndarray, window_s: float) -> Any:
+        heard.put(len(sound) / RATE_HZ)
+        return encode(sound, window_s)
+
+    hear(ears, spoken("Follow me."))  # what a decode costs is known from now on
+    monkeypatch.setattr(ears._model, "encode", noted)
+    monkeypatch.setattr("edgeagent.stt.fused._CHEAP_S", 60.0)
+    begun(ears, "Bring the cup to the kitchen.")
+    ears.expect_end(True)
+    seconds = heard.get(timeout=HARD_LIMIT_S)
+    ears.feed(np.zeros(RATE_HZ // 10, np.float32))
+    assert ears.finish(NEVER).raw == "bring the cup to the kitchen"
+    assert heard.empty()
+
+    sound = spoken("Bring the cup to the kitchen.")
+    ears.begin()
+    ears.feed(sound[: len(sound) // 2])
+    ears.expect_end(True)
+    assert heard.get(timeout=HARD_LIMIT_S) < seconds
+    ears.expect_end(False)
+    ears.feed(sound[len(sound) // 2 :])
+    assert ears.finish(NEVER).raw == "bring the cup to the kitchen"
+    assert heard.get(timeout=HARD_LIMIT_S) == pytest.approx(seconds - 0.1)  # without what follows a pause mirrored
+
+
+@pytest.mark.parametrize("cheap_s", [0.0, 60.0])
+def test_whisper_begins_in_a_pause_only_where_it_is_quick(
+    ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, cheap_s: float
+) -> None:
+    hear(ears, spoken("Follow me."))
+    monkeypatch.setattr("edgeagent.stt.fused._CHEAP_S", cheap_s)
+    begun(ears, "Follow me.")
+    ears.expect_end(True)
+    assert (ears._ahead is not None) is (cheap_s > 0)
+    ears.begin()
+    assert ears._ahead is None
+    ears.finish(NEVER)
+
+
 @pytest.mark.parametrize(("apart", "excluded"), [(10.0, ("stop",)), (math.inf, ())])
 def test_an_early_look_excludes_a_phrase_unless_it_fits_the_sound_almost_as_well(
     ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, excluded: tuple[str, ...]
