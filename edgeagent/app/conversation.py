@@ -27,6 +27,7 @@ from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.extras import check
+from edgeagent.heap import share_arenas
 from edgeagent.hooks import Hook
 from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM, LLMRequest
@@ -88,6 +89,7 @@ class Conversation:
         telling: Telling | None = None,
     ) -> None:
         check("voice")
+        share_arenas()
         if session is not None and session.agent is not agent:
             raise ConfigError(f"the session is one of the agent {session.agent.name!r}, not of {agent.name!r}")
         self._config = config = config or load_config()

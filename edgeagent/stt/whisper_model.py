@@ -6,10 +6,8 @@ can't be stopped inside a stage. Knows no utterance. One thread at a time.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -94,8 +92,6 @@ _BEFORE_WORDS: Final = "\"'“¿([{-"
 _AFTER_WORDS: Final = "\"'.。,，!！?？:：”)]}、"  # noqa: RUF001 - of all scripts
 """Marks that belong to the word after or before them; faster-whisper's."""
 _LEAST: Final = 1e-12
-_TRIM: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-"""musl has none, and keeps nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +243,6 @@ class WhisperModel:
         from faster_whisper.transcribe import get_suppressed_tokens
 
         return get_suppressed_tokens(tokenizer, [-1])
-
-
-def release_memory() -> None:
-    """Gives memory that was freed back to the system: glibc keeps 40 MB that an encoder needs once in an utterance."""
-    if _TRIM is not None:
-        _TRIM(0)
 
 
 def _thread_pools() -> Any:

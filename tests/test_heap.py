@@ -1,0 +1,60 @@
+"""Memory that the C library keeps for itself: few arenas for many threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from edgeagent.heap import release_memory
+
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas")
+LIMIT_S = 30
+PROGRAM = """
+import ctypes, sys, threading
+from edgeagent.heap import share_arenas
+if sys.argv[1] == "shared":
+    share_arenas()
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.fopen.restype = ctypes.c_void_p, ctypes.c_void_p
+together = threading.Barrier(8)
+def work():
+    together.wait()
+    libc.malloc(ctypes.c_size_t(1000))
+    together.wait()
+threads = [threading.Thread(target=work) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+file = ctypes.c_void_p(libc.fopen(sys.argv[2].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+"""
+
+
+def arenas(tmp_path: Path, how: str, **environment: str) -> int:
+    """Number of arenas of a process in which eight threads take memory at once."""
+    told = tmp_path / "arenas.xml"
+    inherited = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, how, str(told)], check=True, timeout=LIMIT_S, env=inherited | environment
+    )
+    return len(re.findall("<heap nr=", told.read_text()))
+
+
+def test_threads_share_two_arenas(tmp_path: Path) -> None:
+    assert arenas(tmp_path, "own") > 2
+    assert arenas(tmp_path, "shared") <= 2
+
+
+def test_a_person_who_says_how_many_is_obeyed(tmp_path: Path) -> None:
+    assert arenas(tmp_path, "shared", MALLOC_ARENA_MAX="3") == 3
+
+
+def test_memory_is_given_back_at_any_time() -> None:
+    release_memory()
+    release_memory()
