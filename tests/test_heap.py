@@ -15,6 +15,7 @@ from edgeagent.heap import release_memory
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas")
 LIMIT_S = 30
+SAID = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
 PROGRAM = """
 import ctypes, sys, threading
 from edgeagent.heap import share_arenas
@@ -39,7 +40,7 @@ libc.fclose(file)
 def arenas(tmp_path: Path, how: str, **environment: str) -> int:
     """Number of arenas of a process in which eight threads take memory at once."""
     told = tmp_path / "arenas.xml"
-    inherited = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    inherited = {name: value for name, value in os.environ.items() if name not in SAID}
     subprocess.run(
         [sys.executable, "-c", PROGRAM, how, str(told)], check=True, timeout=LIMIT_S, env=inherited | environment
     )
@@ -51,8 +52,9 @@ def test_threads_share_two_arenas(tmp_path: Path) -> None:
     assert arenas(tmp_path, "shared") <= 2
 
 
-def test_a_person_who_says_how_many_is_obeyed(tmp_path: Path) -> None:
-    assert arenas(tmp_path, "shared", MALLOC_ARENA_MAX="3") == 3
+@pytest.mark.parametrize("said", [("MALLOC_ARENA_MAX", "3"), ("GLIBC_TUNABLES", "glibc.malloc.arena_max=3")])
+def test_a_person_who_says_how_many_is_obeyed(tmp_path: Path, said: tuple[str, str]) -> None:
+    assert arenas(tmp_path, "shared", **dict([said])) == 3
 
 
 def test_memory_is_given_back_at_any_time() -> None:

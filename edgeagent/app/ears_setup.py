@@ -330,11 +330,13 @@ def _open_whisper(config: Config) -> tuple[WhisperModel, WhisperOptions] | None:
     from edgeagent.stt.whisper_speed import MOST_S, speed
 
     options, files = _whisper_options(config), whisper_folder(_whisper_model(config))
-    measured = speed(files, options)
-    if "engine" not in config.ears and measured.seconds > MOST_S:
-        log.warning("Whisper takes %.1f s for an utterance on this machine: PocketSphinx hears alone", measured.seconds)
-        return None
-    options = dataclasses.replace(options, threads=measured.threads)
+    asked = "engine" in config.ears
+    if not asked or options.threads is None:
+        measured = speed(files, options)
+        if not asked and measured.seconds > MOST_S:
+            log.warning("Whisper takes %.1f s for an utterance here: PocketSphinx hears alone", measured.seconds)
+            return None
+        options = dataclasses.replace(options, threads=measured.threads)
     return open_model(files, options), options
 
 

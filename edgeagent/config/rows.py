@@ -421,7 +421,7 @@ _EXPERT: Final = (
         "ears.threads",
         "integer",
         "up to 4",
-        "cores for a decode of whisper; beside PocketSphinx as many as are fastest",
+        "cores for a decode of whisper; where PocketSphinx hears too, the number that is fastest here",
         "ears_threads",
         **_CORES,
     ),

@@ -48,8 +48,10 @@ class OpenUtterance:
         self._soft = False
         self._waits = False
         """True if the utterance has ended softly, but the transcriber has not been told: the end is not certain."""
-        self._slow = self._ending = False
-        """A decode costs too much to begin early; the transcriber expects the end."""
+        self._slow = False
+        """True if a decode costs too much to begin before the end is certain."""
+        self._faded_at: int | None = None
+        """When the utterance faded, as far as the transcriber knows, and so expects its end."""
         self._work: list[Callable[[], object]] = []
 
     @property
@@ -66,6 +68,7 @@ class OpenUtterance:
                 self._hear_from_start(pre_roll)
             case SoftEnd():
                 self._hear_on()
+                self._expect_end()
                 self._soft, self._waits = True, not self._speculates()
                 if self.judge is not None and self._endpointer.speaking:  # else the hard end comes with it
                     sound = self._endpointer.utterance()
@@ -78,6 +81,7 @@ class OpenUtterance:
                     self._transcription.void()
                     self._hear_from_start(self._endpointer.utterance())
                 self._soft = self._waits = False
+                self._expect_end()
             case HardEnd(samples=samples):
                 self._end(samples, at_s)
         self._tell(_shifted(event, at_s - event.at_s))
@@ -95,10 +99,10 @@ class OpenUtterance:
 
     def _expect_end(self) -> None:
         """Tells the transcriber when a pause begins that may be the end, and when speech goes on after all."""
-        ending = self._endpointer.fading and bool(self._speculate_under_s)
-        if ending is not self._ending and not self._soft:
-            self._work.append(partial(self._transcription.expect_end, ending))
-        self._ending = ending
+        faded_at = self._endpointer.faded_at if self._speculate_under_s else None
+        if faded_at != self._faded_at and not self._soft:
+            self._faded_at = faded_at
+            self._work.append(partial(self._transcription.expect_end, faded_at is not None))
 
     def _hand_over(self) -> None:
         work, self._work = self._work, []
@@ -106,6 +110,7 @@ class OpenUtterance:
             each()
 
     def _hear_from_start(self, samples: Samples) -> None:
+        self._faded_at = None
         self._fed = len(samples)
         self._work.append(partial(self._transcription.begin, self.number, samples))
 

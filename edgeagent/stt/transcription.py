@@ -70,7 +70,8 @@ class Foreseeing(Protocol):
     """A transcriber that can begin to decode before it is told that an utterance has ended."""
 
     def expect_end(self, expected: bool) -> None:
-        """A pause has begun, and nothing but silence is fed until ``finish``; False: speech goes on."""
+        """A pause has begun: if ``finish`` is next, all that was said was fed before. False: speech goes on. Again True
+        without that: the pause begins only now. ``begin`` voids it."""
         ...
 
 

@@ -71,11 +71,12 @@ def speed(folder: Path, options: WhisperOptions, *, cache: Path | None = None) -
 
 
 def known_speed(folder: Path, options: WhisperOptions, *, cache: Path | None = None) -> Speed | None:
-    """The same if it was measured; None if it was not, or too long ago to count against the machine."""
+    """Returns the speed that the cache has; None if it has none, or one that is too old to count against the
+    machine."""
     entry = _read(cache).get(_key(folder, options), {})
     try:
         seconds, threads, measured_s = float(entry["seconds"]), int(entry["threads"]), float(entry["measured_s"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     if threads < 1 or not math.isfinite(seconds) or (seconds > MOST_S and abs(time.time() - measured_s) > _AGAIN_S):
         return None

@@ -267,7 +267,7 @@ def test_the_log_has_no_personal_data_unless_it_is_asked_for(edgeagent) -> None:
     assert done.stdout == "I mailed ann@example.com.\n"
     log = (edgeagent.cwd / "log").read_text()
     assert "ann@" not in log
-    assert "1111" not in log
+    assert "1111 1111" not in log  # four of them may stand in a time
     assert "<EMAIL>, card <CREDIT_CARD>" in log
 
 

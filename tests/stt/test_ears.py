@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio import EndpointSettings, FileDevice
+from edgeagent.audio import Endpointer, EndpointSettings, FileDevice
 from edgeagent.errors import AudioError, RecognitionError
 from edgeagent.stt import (
     LEVEL_S,
@@ -22,6 +22,7 @@ from edgeagent.stt import (
     SpeechStarted,
     Trouble,
 )
+from edgeagent.testing import synthesised
 from tests.stt.listening import Foresight, Listening, Notes, listening
 
 LIMIT_S = 30.0
@@ -100,6 +101,60 @@ def test_the_end_is_expected_in_a_pause_and_not_while_speech_goes_on() -> None:
     assert any(begin_s + seconds == pytest.approx(pause_s, abs=0.2) for _, seconds in pauses)
     assert begin_s + pauses[-1][1] == pytest.approx(end_s, abs=0.15)
     assert pauses[-1][1] < len(heard) / RATE_HZ
+
+
+def expected_at_the_end(transcriber: Foresight, here: Listening) -> float | None:
+    """When the transcriber was told to expect the end that came, by the room's clock; None if it was not."""
+    [start] = here.of(SpeechStarted)
+    expected, seconds = transcriber.expected[-1] if transcriber.expected else (False, 0.0)
+    return start.begin_s + seconds if expected else None
+
+
+def test_speech_that_is_soft_after_a_bang_is_no_end() -> None:
+    """The level falls far, as at an end, but voice activity hears that somebody speaks on."""
+    transcriber = Foresight()
+    sound = 0.1 * synthesised("turn around and go home", "slt", RATE_HZ)
+    bang_at = len(sound) - round(0.45 * RATE_HZ)
+    sound[bang_at : bang_at + 800] += np.random.default_rng(1).choice([-0.6, 0.6], 800) * np.exp(-np.arange(800) / 300)
+    with listening(transcriber) as here:
+        here.room.say(sound, RATE_HZ, 1.0)
+        here.run(1.0 + len(sound) / RATE_HZ + 1.0)
+        told = expected_at_the_end(transcriber, here)
+        assert told is None or told > here.of(SoftEnd)[-1].at_s - 0.05
+    assert any(expected for expected, _ in transcriber.expected), "the bang is no test otherwise"
+
+
+def test_a_pause_that_was_no_soft_end_is_forgotten_when_speech_goes_on_after_it() -> None:
+    """Where a decode costs too much it waits for the hard end, and what was expected at the soft end is void."""
+
+    class Slow(Foresight):
+        cost_s = 0.3
+
+    transcriber = Slow()
+    with listening(transcriber, speculate_under_s=0.1) as here:
+        here.say("drive forward", at_s=1.5)
+        here.say("two meters", at_s=2.9)
+        here.run(2.9)
+        assert here.kinds()[-1] == "SoftEnd"
+        assert transcriber.expected[-1][0]
+        while "SpeechResumed" not in here.kinds():
+            here.run(0.01)
+        assert not transcriber.expected[-1][0]
+
+
+def test_no_end_is_expected_while_the_robot_speaks() -> None:
+    """Its canceller silences more than its own voice."""
+    endpointer = Endpointer()
+    silence = np.random.default_rng(0).normal(0, 1e-4, RATE_HZ // 2).astype(np.float32)
+    speech = synthesised("bring me the cup", "slt", RATE_HZ)
+    for begin in range(0, len(speech) // 160 * 160, 160):
+        endpointer.feed(speech[begin : begin + 160])
+    assert endpointer.speaking
+    faded = []
+    for begin in range(0, 1_600, 160):  # a person, as the recogniser hears him, and not as voice activity does
+        endpointer.feed(silence[begin : begin + 160], far_active=True, microphone_db=-30.0, double_talk=0.9)
+        faded.append(endpointer.faded_at)
+    assert faded == [None] * 10
 
 
 def test_an_end_that_is_due_already_comes_at_once() -> None:

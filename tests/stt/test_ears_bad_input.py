@@ -148,6 +148,21 @@ def test_speech_is_heard_whatever_the_microphone_makes_of_it(
     assert all(-90 <= level.level_db <= 0 for level in levels)
 
 
+def test_ears_that_rest_in_silence_do_at_once_what_they_are_told(
+    microphone: Microphone, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of silence wait for each other, here for longer than anybody; a command waits for nothing."""
+    microphone.deliver(np.zeros(RATE_HZ))
+    assert told.ears.settle(LIMIT_S)
+    monkeypatch.setattr("edgeagent.stt.ears._REST_S", 10 * LIMIT_S)
+    assert told.ears.settle(LIMIT_S)  # the rest that it was in is over
+    heard = told.ears.blocks
+    microphone.deliver(np.zeros(RATE_HZ))
+    assert told.ears.blocks == heard
+    assert told.ears.settle(LIMIT_S)
+    assert told.ears.blocks == heard + 100
+
+
 def test_a_microphone_that_stalls_is_told_ends_the_utterance_and_is_back(microphone: Microphone, told: Told) -> None:
     microphone.deliver(np.concatenate([quiet(2.0), speech()[: RATE_HZ // 2]]))
     assert told.ears.settle(LIMIT_S)

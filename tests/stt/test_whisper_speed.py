@@ -90,6 +90,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '{"%s": 3}',
         '{"%s": {"seconds": NaN, "threads": 1, "measured_s": 0}}',
         '{"%s": {"seconds": 1, "threads": 0, "measured_s": 0}}',
+        '{"%s": {"seconds": 1, "threads": Infinity, "measured_s": 0}}',
         '{"%s": {"seconds": 1, "measured_s": 0}}',
     ],
 )
