@@ -426,19 +426,16 @@ class FusedTranscriber:
             return (), ()
         known = {text: fit.log_prob for text, fit in fits}
         most = max(known.values())
-
-        def fit(text: str) -> float:
-            check()
-            if text not in known:
-                known[text] = self._model.fit(written[0].encoded, _LANGUAGE, as_written(text)).log_prob
-            return known[text]
+        looked_for = {*LOOKED_FOR, *(text for texts in _VOTED_FOR.values() for text in texts)} - known.keys()
+        scored = self._scored(written[0], sorted(looked_for), check)
+        known |= {text: fit.log_prob for text, fit in scored.items()}
 
         def listed(best_fits: Mapping[str, float], apart: float) -> tuple[str, ...]:
             found = (phrase for phrase in best_fits if best_fits[phrase] >= most - apart)
             return tuple(sorted(found, key=lambda phrase: -best_fits[phrase]))
 
-        voted = {word: max(map(fit, texts)) for word, texts in _VOTED_FOR.items()}
-        return listed({phrase: fit(phrase) for phrase in LOOKED_FOR}, _NEARLY), listed(voted, _POSSIBLE)
+        voted = {word: max(known[text] for text in texts) for word, texts in _VOTED_FOR.items()}
+        return listed({phrase: known[phrase] for phrase in LOOKED_FOR}, _NEARLY), listed(voted, _POSSIBLE)
 
     def _fits(self, written: list[WrittenPiece], heard: Hypotheses, check: Check) -> list[tuple[str, Fit]]:
         """Lists what may have been said, and how well it fits; Whisper's own text first."""
@@ -452,11 +449,13 @@ class FusedTranscriber:
             fits[called] = Fit(piece.texts[0].log_prob, piece.texts[0].tokens)  # the name tells nothing of the rest
         for text in piece.texts:
             fits.setdefault(as_spoken(text.text), Fit(text.log_prob, text.tokens))
-        for candidate in self._app.candidates(next(iter(fits)), heard):
-            if candidate not in fits:
-                check()
-                fits[candidate] = self._model.fit(piece.encoded, _LANGUAGE, as_written(candidate))
-        return list(fits.items())
+        candidates = [each for each in self._app.candidates(next(iter(fits)), heard) if each not in fits]
+        return [*fits.items(), *self._scored(piece, candidates, check).items()]
+
+    def _scored(self, piece: WrittenPiece, texts: Sequence[str], check: Check) -> dict[str, Fit]:
+        """How well each of several texts in spoken words fits the sound."""
+        found = self._model.fits(piece.encoded, _LANGUAGE, [*map(as_written, texts)], check)
+        return dict(zip(texts, found, strict=True))
 
 
 def _has(text: str, phrase: str) -> bool:

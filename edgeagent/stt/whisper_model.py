@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -138,6 +139,7 @@ class WhisperModel:
     Args:
         folder: With config.json, model.bin, tokenizer.json and the vocabulary.
         threads: Cores for a stage.
+        workers: Stages that run at once, each with its threads; they share the weights.
         compute_type: CTranslate2's: int8, float32 …
 
     Attributes:
@@ -148,8 +150,9 @@ class WhisperModel:
         RecognitionError: A file is missing, or is none of such a model; or faster-whisper is not installed.
     """
 
-    def __init__(self, folder: Path, *, threads: int, compute_type: str = "int8") -> None:
-        self._library = _loaded(folder, threads, compute_type)
+    def __init__(self, folder: Path, *, threads: int, workers: int = 1, compute_type: str = "int8") -> None:
+        self._library = _loaded(folder, threads, workers, compute_type)
+        self._workers = workers
         self.name = f"whisper {folder.name}"
         self.languages: list[str] = sorted(self._library.supported_languages)
         self._tokenizers: dict[str, Any] = {}
@@ -213,6 +216,38 @@ class WhisperModel:
         [found] = self._library.model.align(encoded.output, tokenizer.sot_sequence, [ids], encoded.frames)
         return Fit(sum(math.log(max(probability, _LEAST)) for probability in found.text_token_probs), len(ids))
 
+    def fits(
+        self, encoded: Encoded, language: str, texts: Sequence[str], check: Callable[[], object] = lambda: None
+    ) -> list[Fit]:
+        """Tells the same of several texts, of as many at once as there are workers.
+
+        Args:
+            check: Called before each; what it raises ends the work.
+        """
+
+        found: dict[int, Fit] = {}
+        errors: list[Exception] = []
+
+        def share(first: int) -> None:
+            try:
+                for at in range(first, len(texts), self._workers):
+                    check()
+                    found[at] = self.fit(encoded, language, texts[at])
+            except Exception as error:  # noqa: BLE001 - raised below
+                errors.append(error)
+
+        others = range(1, min(self._workers, len(texts)))
+        # no daemons: one that is inside CTranslate2 when the interpreter ends would come back into nothing
+        threads = [Thread(target=share, args=(first,), name="whisper-fit", daemon=False) for first in others]
+        for thread in threads:
+            thread.start()
+        share(0)
+        for thread in threads:
+            thread.join()
+        if errors:
+            raise errors[0]
+        return [found[at] for at in range(len(texts))]
+
     def words(self, encoded: Encoded, language: str, text: str) -> tuple[HeardWord, ...]:
         """Times and probabilities of the words of a text, by the attention of the decoder."""
         tokenizer = self._tokenizer(language)
@@ -261,7 +296,7 @@ def _thread_pools() -> Any:
     return ThreadpoolController()
 
 
-def _loaded(folder: Path, threads: int, compute_type: str) -> Any:
+def _loaded(folder: Path, threads: int, workers: int, compute_type: str) -> Any:
     """A ``faster_whisper.WhisperModel``."""
     if not folder.exists():
         raise RecognitionError(f"there is no Whisper model {folder}: give the folder with its model.bin")
@@ -278,6 +313,13 @@ def _loaded(folder: Path, threads: int, compute_type: str) -> Any:
     except ImportError as error:
         raise RecognitionError(f"faster-whisper is not installed ({error}): {install('whisper')}") from error
     try:
-        return Library(str(folder), device="cpu", compute_type=compute_type, cpu_threads=threads, local_files_only=True)
+        return Library(
+            str(folder),
+            device="cpu",
+            compute_type=compute_type,
+            cpu_threads=threads,
+            num_workers=workers,
+            local_files_only=True,
+        )
     except Exception as error:
         raise RecognitionError(f"the Whisper model {folder} can't be loaded: {error}") from error

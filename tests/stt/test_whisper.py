@@ -20,7 +20,7 @@ import pytest
 
 from edgeagent.english import inverse_normalised
 from edgeagent.errors import RecognitionError
-from edgeagent.stt import RATE_HZ, RecognisedText, Transcriber, WhisperOptions, WhisperTranscriber
+from edgeagent.stt import RATE_HZ, RecognisedText, Transcriber, WhisperModel, WhisperOptions, WhisperTranscriber
 from tests.stt.speech import spoken
 
 pytest.importorskip("faster_whisper")
@@ -368,3 +368,34 @@ print(whisper.finish(stop).final)
         capture_output=True, text=True, timeout=50, cwd=checkout, env={**kept, "PYTHONPATH": str(checkout)},
     )  # fmt: skip
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_texts_are_scored_in_their_order_however_many_at_once(workers: int) -> None:
+    model = WhisperModel(FOLDER, threads=1, workers=workers)
+    encoded = model.encode(spoken(DRIVE), 10.0)
+    texts = ["Follow me.", DRIVE, "Where are you?", "Turn left.", "Stop."]
+    found = model.fits(encoded, "en", texts)
+    assert [fit.tokens for fit in found] == [model.fit(encoded, "en", text).tokens for text in texts]
+    assert [fit.log_prob for fit in found] == [
+        pytest.approx(model.fit(encoded, "en", text).log_prob, abs=0.01) for text in texts
+    ]
+    assert max(found, key=lambda fit: fit.log_prob) is found[1]
+    assert model.fits(encoded, "en", []) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_scores_that_nobody_wants_end_at_the_next_text(workers: int) -> None:
+    model = WhisperModel(FOLDER, threads=1, workers=workers)
+    encoded = model.encode(spoken(DRIVE), 10.0)
+    asked = []
+
+    def check() -> None:
+        asked.append(None)
+        if len(asked) > workers:
+            raise KeyError("left")
+
+    with pytest.raises(KeyError, match="left"):
+        model.fits(encoded, "en", [DRIVE] * 9, check)
+    assert len(asked) <= 2 * workers
+    assert [thread for thread in threads() if thread.name == "whisper-fit"] == []
