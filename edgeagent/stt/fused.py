@@ -66,9 +66,9 @@ _CALLED: Final = 16.0
 of Whisper's text: names are new to it, and "hey robi" is "hey robot" or "a roll by". Of 38 calls by heart, joe and slt
 in the room 37 are so near; of 35 lines of talk three: "hey ruby", "hey robin" and "hey robert"."""
 _STOPS: Final = StopPhrases()
-_TAIL: Final = RATE_HZ // 20
-"""Samples of a pause that follow it mirrored, and again. To Whisper a noise that breaks off is a word: of 120 commands
-in a room, two thirds of them in noise at 10 dB, 76 are right to the word after the soft end, 75 so, and 74 without."""
+_TAIL: Final = RATE_HZ // 10
+"""Samples of the room before an utterance that stand for those after it: to Whisper a sound that breaks off is a word.
+"""
 _CHEAP_S: Final = 0.6
 """Seconds of a decode of an utterance up to which one begins in a pause that may not be the end."""
 _LIMIT_S: Final = 10.0
@@ -164,7 +164,7 @@ class FusedTranscriber:
         self._leave_ahead()
         cheap = self._cost_s is not None and self._cost_s <= _CHEAP_S
         if expected and cheap and not self._busy and not self._closed and (sound := whole(self._pieces)) is not None:
-            going_on = np.concatenate((sound, sound[: -_TAIL - 1 : -1], sound[-_TAIL:]))
+            going_on = np.concatenate((sound, sound[:_TAIL]))
             self._ahead = Decode(lambda check: self._written(going_on, check), self._turn)
 
     def look_early(self, told: Callable[[RecognisedText], object]) -> None:

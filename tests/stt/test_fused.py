@@ -150,7 +150,7 @@ def test_whisper_begins_in_a_pause_and_again_if_speech_goes_on(
     ears.expect_end(False)
     ears.feed(sound[len(sound) // 2 :])
     assert ears.finish(NEVER).raw == "bring the cup to the kitchen"
-    assert heard.get(timeout=HARD_LIMIT_S) == pytest.approx(seconds - 0.1)  # without what follows a pause mirrored
+    assert heard.get(timeout=HARD_LIMIT_S) == pytest.approx(seconds - 0.1)  # without the room after a pause
 
 
 @pytest.mark.parametrize("cheap_s", [0.0, 60.0])
