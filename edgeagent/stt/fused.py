@@ -453,7 +453,7 @@ class FusedTranscriber:
         return [*fits.items(), *self._scored(piece, candidates, check).items()]
 
     def _scored(self, piece: WrittenPiece, texts: Sequence[str], check: Check) -> dict[str, Fit]:
-        """How well each of several texts in spoken words fits the sound."""
+        """Scores texts in spoken words against the sound."""
         found = self._model.fits(piece.encoded, _LANGUAGE, [*map(as_written, texts)], check)
         return dict(zip(texts, found, strict=True))
 
