@@ -219,7 +219,7 @@ class WhisperModel:
     def fits(
         self, encoded: Encoded, language: str, texts: Sequence[str], check: Callable[[], object] = lambda: None
     ) -> list[Fit]:
-        """Tells the same of several texts, of as many at once as there are workers.
+        """Tells how well each of several texts fits the sound, in their order; as many at once as there are workers.
 
         Args:
             check: Called before each; what it raises ends the work.
