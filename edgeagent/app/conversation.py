@@ -27,12 +27,12 @@ from edgeagent.config import Config, load_config
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import AudioError, BusyError, ConfigError
 from edgeagent.extras import check
-from edgeagent.heap import share_arenas
 from edgeagent.hooks import Hook
 from edgeagent.hooks.tool_guards import changes, moves
 from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.session import Session
+from edgeagent.stt.whisper_model import share_arenas
 from edgeagent.tts.mouth import Mouth
 from edgeagent.tts.voice_choice import make_speaker
 from edgeagent.views import Callbacks

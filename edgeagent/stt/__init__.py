@@ -31,7 +31,7 @@ __getattr__ = front(
         "tuning": "tune",
         "vital_signs": "BEHIND_S LOOK_S LOST_S Lateness STILL_S Stillness VitalSigns unread_bytes",
         "whisper": "WhisperTranscriber open_model",
-        "whisper_model": "Fit WhisperModel WhisperOptions",
+        "whisper_model": "Fit WhisperModel WhisperOptions release_memory share_arenas",
         "whisper_speed": "MOST_S Speed known_speed speed",
         "worker": "MOST_FAILURES Worker WorkerEvent",
     },

@@ -21,7 +21,6 @@ from edgeagent.audio.device import Samples
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.stop_phrases import FEW, LOOKED_FOR, StopPhrases
 from edgeagent.errors import RecognitionError
-from edgeagent.heap import release_memory
 from edgeagent.stt.choice import Hypotheses
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
 from edgeagent.stt.rescoring import (
@@ -37,7 +36,7 @@ from edgeagent.stt.rescoring import (
 )
 from edgeagent.stt.sphinx import SphinxTranscriber
 from edgeagent.stt.whisper import Abandoned, Check, Decode, mean_cost, pieces, shifted, whole, window
-from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText
+from edgeagent.stt.whisper_model import Encoded, Fit, WhisperModel, WhisperOptions, WhisperText, release_memory
 
 log: Final = logging.getLogger("edgeagent.stt")
 

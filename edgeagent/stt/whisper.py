@@ -21,11 +21,10 @@ import numpy as np
 
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.errors import RecognitionError
-from edgeagent.heap import release_memory
 from edgeagent.resources import expanded
 from edgeagent.stop import STOP_POLL_S
 from edgeagent.stt.hearing import RATE_HZ, HeardWord, RecognisedText
-from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, WhisperOptions
+from edgeagent.stt.whisper_model import LEAST_LOG_PROB, WINDOW_S, WhisperModel, WhisperOptions, release_memory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Memory that the C library keeps for itself: few arenas for many threads."""
+"""Memory that the C library keeps for itself: few arenas for many threads, and little that was freed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from edgeagent.heap import release_memory
-
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has arenas")
 LIMIT_S = 30
 SAID = ("MALLOC_ARENA_MAX", "GLIBC_TUNABLES")
 PROGRAM = """
 import ctypes, sys, threading
-from edgeagent.heap import share_arenas
+from edgeagent.stt import share_arenas
 if sys.argv[1] == "shared":
     share_arenas()
 libc = ctypes.CDLL(None)
@@ -57,6 +55,26 @@ def test_a_person_who_says_how_many_is_obeyed(tmp_path: Path, said: tuple[str, s
     assert arenas(tmp_path, "shared", **dict([said])) == 3
 
 
-def test_memory_is_given_back_at_any_time() -> None:
-    release_memory()
-    release_memory()
+def test_memory_that_was_freed_is_given_back(tmp_path: Path) -> None:
+    """What lies below something that is kept stays with the process otherwise."""
+    program = """
+from edgeagent.stt import release_memory
+def pages():
+    return int(open("/proc/self/statm").read().split()[1])
+blocks = [b"x" * 100_000 for _ in range(400)]
+kept = blocks.pop()
+del blocks
+before = pages()
+release_memory()
+print((before - pages()) * 4)
+"""
+    said = {"MALLOC_MMAP_THRESHOLD_": "1000000", "MALLOC_TRIM_THRESHOLD_": "1000000000"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        timeout=LIMIT_S,
+        env=os.environ | said,
+        capture_output=True,
+        text=True,
+    )
+    assert int(done.stdout) > 20_000, "kilobytes of 40,000"
