@@ -116,6 +116,8 @@ class DelayEstimator:
         self._sum: Signal | None = None
         self._looks: deque[tuple[float, float, Signal]] = deque(maxlen=_LOOKS)
         self._known_s: float | None = None
+        self._confidence = 0.0
+        """Of what the looks have found together."""
         self._count = 0
         self._brief: tuple[int, float] | None = None
         """Number and delay of a look at short sounds that found another delay than the one that is known."""
@@ -123,6 +125,7 @@ class DelayEstimator:
     def forget(self) -> None:
         """The delay may be another from now on."""
         self._sum = self._known_s = self._brief = None
+        self._confidence = 0.0
         self._looks.clear()
 
     def look(self, near: Samples, far: Samples) -> Delay | None:
@@ -155,10 +158,21 @@ class DelayEstimator:
         if not _same(now_s, best_s) and self._agree(2, now_s, _CHANGED):
             self._sum = _FADE * self._looks[-2][2] + made  # without what it remembers of the delay before
             best_s, confidence = self._found(self._sum)
+        self._confidence = confidence
         sure = self._agree(2, best_s, _CLEAR) or self._agree(_LOOKS, best_s, _FAIR)
         if sure:
             self._known_s = best_s
         return Delay(best_s, confidence, sure)
+
+    def explains(self, near: Samples, far: Samples) -> bool:
+        """True if the microphone may hear the loudspeaker, at whatever delay, by one look that is not remembered, or by
+        those that are.
+
+        Args:
+            near, far: As for ``look``.
+        """
+        clear = self._found(self._correlation.of(near, far, self.before + self.after))[1]
+        return max(clear, self._confidence) >= _CLEAR
 
     def _again(self, delay_s: float, clear: float) -> bool:
         """True if another short sound, not long before, has clearly told of the same delay."""

@@ -138,19 +138,20 @@ class EarlyEcho:
         self._known, self._given_up, self._least = 0, False, _FIRST
         self._fit.forget()
 
-    def take(self, frame: Frame, *, aligned: bool, waits: bool) -> list[Frame]:
+    def take(self, frame: Frame, *, active: bool, aligned: bool, waits: bool) -> list[Frame]:
         """The next frame.
 
         Args:
+            active: The robot speaks.
             aligned: The echo's delay is known.
             waits: It may be, before long.
 
         Returns:
             The frame if it need not wait; else nothing.
         """
-        self._known += aligned and frame.far_active
-        self._given_up = self._given_up and frame.far_active and not aligned
-        unlearnt = frame.far_active and not self.learnt and not self._given_up and (aligned or waits)
+        self._known += aligned and active
+        self._given_up = self._given_up and active and not aligned
+        unlearnt = active and not self.learnt and not self._given_up and (aligned or waits)
         if unlearnt or self._held:
             self._held.append(frame)
             return []
@@ -195,6 +196,10 @@ class EarlyEcho:
         self._given_up = True
         self._pass(len(made))
         return made
+
+    def set_free(self) -> list[Frame]:
+        """Passes everything on as it came in, for voice activity too: somebody else speaks."""
+        return [replace(frame, clean=frame.near, far_active=False, own=False) for frame in self.give_up()]
 
     @property
     def _ends(self) -> bool:

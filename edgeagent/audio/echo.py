@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from edgeagent.audio.delay import DelayEstimator
+from edgeagent.audio.delay import SEGMENT_S, DelayEstimator
 from edgeagent.audio.device import Samples, Xruns
 from edgeagent.audio.early_echo import EARLY_S, FRAME_S, EarlyEcho, Frame
 from edgeagent.audio.far_end import REACH, FarEnd
@@ -47,6 +47,11 @@ _GLIDE_S: Final = 30.0
 _SOUGHT_S: Final = 2.0
 """Seconds of the far end after which an echo that was not found is too soft to be heard. At -12 to +6 dB, in quiet and
 in noise at 10 dB, it was found 0.6 to 0.9 s after it came: with a sound system that keeps a second, after 1.6 s."""
+_DOUBT_S: Final = 0.1
+"""Between two looks at what is loud while the delay is not known."""
+_LOUD: Final = 15
+"""Frames of one look that must be louder than the room for that. Of an echo at -12 to +6 dB, in quiet and in noise at
+10 dB, four such frames fit the loudspeaker by 28 standard deviations, and all of a person's by 18 at most."""
 _ACTIVE: Final = 1e-3
 """RMS of a frame of the far end, -60 dBFS, from which on it is heard."""
 _TAIL_S: Final = 0.300
@@ -126,6 +131,9 @@ class EchoCanceller:
         self._awaited: int | None = None
         self._stopped_at: int | None = None
         self._silent_s = math.inf
+        self._loud: deque[bool] = deque(maxlen=round(SEGMENT_S / FRAME_S))
+        self._stranger = False
+        """True if what is loud is not the robot's own voice, though its delay is not known."""
         self._persons: deque[bool] = deque(maxlen=_LATELY)
         self._delay_s = 0.0
         self._aligned = False
@@ -273,13 +281,20 @@ class EchoCanceller:
         cancelled = self._processor.process(near + self._hiss[0], far + self._hiss[1])
         clean = self._gate.process(cancelled, near, far)
         lead_s = self._delay_s - self._shift_s
-        wanted = self.far_active and not self._gate.waiting  # an echo that was not found is soft
+        self._loud.append(self._gate.loud)
+        if self._aligned or not self.far_active:
+            self._stranger = False
+        wanted = self.far_active and (self._stranger or not self._gate.waiting)  # an echo that was not found is soft
         plain = self._plain.process(near, far, clean, lead_s=lead_s, wanted=wanted)
         person = self._gate.open or (wanted and (self._plain.person or self._gate.louder))
         self._persons.append(person and self.far_active)
         own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
         found = person if self.far_active else None
-        frame = Frame(near, clean, plain, found, self.far_active, own=own, inaudible=wanted and not self._aligned)
+        if self._stranger:
+            frame = Frame(near, plain, plain, None, far_active=False)
+        else:
+            inaudible = wanted and not self._aligned
+            frame = Frame(near, clean, plain, found, self.far_active, own=own, inaudible=inaudible)
         self._frames.append((frame.sound, frame.person))
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S
@@ -291,7 +306,10 @@ class EchoCanceller:
     def _release(self, frame: Frame) -> None:
         """Passes the frame on, or holds it until the echo in it is known."""
         early = self._early
-        self._released += early.take(frame, aligned=self._aligned, waits=self._gate.waiting)
+        waits = self._gate.waiting and not self._stranger
+        self._released += early.take(frame, active=self.far_active, aligned=self._aligned, waits=waits)
+        if self._stranger and early.holds:
+            self._released += early.set_free()
         if early.holds and not self._aligned and (early.full or not self.seeking):
             self._released += early.give_up()
         elif early.holds and self._aligned and early.due:
@@ -390,16 +408,23 @@ class EchoCanceller:
             self._heard = self._heard[-seen:]
         self._heard = np.concatenate((self._heard, near))
         self._next_look += len(near)
-        if self._next_look < _LOOK_S * self._rate_hz or len(self._heard) < seen:
+        if len(self._heard) < seen:
+            return
+        if not self._aligned and self.far_active and self._count % round(_DOUBT_S * self._rate_hz) < len(near):
+            loud = sum(self._loud) >= _LOUD
+            self._stranger = loud and not self._estimator.explains(self._heard[-seen:], self._far_of(seen))
+        if self._next_look < _LOOK_S * self._rate_hz:
             return
         self._next_look = 0
-        first = self._far.index(self._clock.time((self._count - seen) / self._rate_hz))
-        far = self._far.read(
-            round(first) - self._estimator.before, self._estimator.before + seen + self._estimator.after
-        )
-        found = self._estimator.look(self._heard[-seen:], far)
+        found = self._estimator.look(self._heard[-seen:], self._far_of(seen))
         if found is not None and found.sure:
             self.align(found.delay_s)
+
+    def _far_of(self, seen: int) -> Samples:
+        """The far end for a look at the newest samples of the microphone."""
+        first = round(self._far.index(self._clock.time((self._count - seen) / self._rate_hz)))
+        before, after = self._estimator.before, self._estimator.after
+        return self._far.read(first - before, before + seen + after)
 
 
 def _processor(echo: bool, noise_suppression: bool, rate_hz: int) -> Any:

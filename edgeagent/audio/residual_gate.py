@@ -81,6 +81,7 @@ class ResidualGate:
 
     Attributes:
         open: The last frame had something in it that the far end does not explain.
+        loud: The microphone was louder in it than the room's noise.
         louder: The microphone was louder in it than the echo and the room's noise explain, whatever is left of that.
         waiting: The delay is not known, so that the echo may come a second after the far end.
 
@@ -90,7 +91,7 @@ class ResidualGate:
 
     def __init__(self, rate_hz: int) -> None:
         self.open = True
-        self.louder = False
+        self.loud = self.louder = False
         self.waiting = False
         self._frame = rate_hz // 100
         self._bands = _Bands(rate_hz, self._frame)
@@ -146,7 +147,7 @@ class ResidualGate:
         active = self._far > _QUIET
         if not np.any(active):
             return self._unheard(clean, left, heard)
-        self.open = self.louder = False
+        self.open = self.loud = self.louder = False
         if np.any(heard > _MUTED):
             self._judge(left, heard, active)
         power = float(left.sum())
@@ -159,7 +160,7 @@ class ResidualGate:
         self._silence += 1
         if np.any(heard > _MUTED):
             self._room.add(heard)
-        self.open, self.louder = True, False
+        self.open, self.loud, self.louder = True, False, False
         self._doubt = max(self._doubt - 1, 0)
         power = float(left.sum())
         self._noise.add(np.array([power]))
@@ -171,6 +172,7 @@ class ResidualGate:
             self._floor.add(heard)
         known = self._floor if self._silence <= _STARTING else self._room
         room = known.value if known.known else np.zeros(len(heard))
+        self.loud = bool(heard.sum() > _OVER_NOISE * room.sum())
         loud = _db(heard) - _db(self._far)
         over_room = active & (heard > _OVER_NOISE * room)
         echo_db = self._learn_echo(loud, active, over_room)
