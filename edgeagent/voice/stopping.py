@@ -51,6 +51,8 @@ second too late when a word ended, "stop there" being one to it, and lets it beg
 before the word that came before that pause has ended (75 words, five voices)."""
 _SPOKEN_S: Final = 0.4
 """Seconds that a stop word lasts."""
+_COMMAND_S: Final = 1.0
+"""Seconds up to which speech may be nothing but a command to stop, however many doubtful words are made of it."""
 _LATE_S: Final = 0.5
 """Seconds that a spotter may be late with the end of a word."""
 _LOOK_S: Final = 0.25
@@ -110,6 +112,12 @@ class _SaidMeanwhile:
     """From when on the sound was heard; None where that is not known."""
     starts_s: tuple[float, ...] = ()
     """When each of them began; empty where that is not known."""
+
+    @property
+    def may_be_command(self) -> bool:
+        """True if it is no longer than a command to stop, and none of its words are understood or a stop word."""
+        short = self.began_s is not None and self.ended_s - self.began_s <= _COMMAND_S
+        return short and not self.stops and not self.transcript.understood
 
 
 class StopWatch:
@@ -320,6 +328,8 @@ class StopWatch:
             verdict = "denied"
         if word.was_guessed and begins(said.transcript, keyword.phrase):
             return None  # "stop", and then "watch out for the cat", is "stop watch" too
+        if verdict == "denied" and said.may_be_command:
+            return None
         before = self._stops_before(keyword, said)
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None

@@ -288,6 +288,17 @@ def test_a_stop_that_was_spotted_twice_is_released_where_nothing_that_was_said_i
     assert watch.told(heard, began_s=2.42, ended_s=4.55) == "release"
 
 
+@pytest.mark.parametrize(("ended_s", "outcome"), [(9.8, None), (10.6, "release")])
+def test_doubtful_words_deny_a_stop_word_only_if_they_took_longer_than_a_command(
+    ended_s: float, outcome: str | None
+) -> None:
+    heard = RecognisedText("what is the problem", confidence=0.1, understood=False, others=("well what a problem",))
+    assert _watch().told(heard, began_s=9.0, ended_s=ended_s) == outcome
+    assert _watch().told(replace(heard, understood=True, confidence=0.9), began_s=9.0, ended_s=ended_s) == "release"
+    forbidden = replace(heard, text="please do not stop", others=())
+    assert _watch().told(forbidden, began_s=9.0, ended_s=ended_s) == "release"
+
+
 def _timed(*words: tuple[str, float]) -> RecognisedText:
     """A final transcript with the time at which each word begins."""
     heard = tuple(HeardWord(text, start_s, start_s + 0.3) for text, start_s in words)
