@@ -293,7 +293,7 @@ class _Fit:
 
     @staticmethod
     def _persons(powers: Powers) -> NDArray[np.bool_]:
-        """For each step whether what is left around it is more than the echo explains."""
+        """For each step whether what is left around it is more than the echo explains, and louder than the noise."""
         left, echo = powers
         noise = _NOISE_BIAS * float(np.percentile(left, _NOISE_PERCENTILE))
         window = np.ones(round(_WINDOW * FRAME_S / _HOP_S))
@@ -301,7 +301,8 @@ class _Fit:
         echoes = np.convolve(echo, window, "same")[: len(left)]
         heard = echo[echo > _SILENT_SHARE * echo.max(initial=0.0)]
         usual = float(heard.mean()) * len(window) if len(heard) else 0.0
-        found: NDArray[np.bool_] = rest > _PERSON * np.maximum(echoes, usual)
+        least = np.maximum(_PERSON * np.maximum(echoes, usual), noise * len(window))
+        found: NDArray[np.bool_] = rest > least
         return found
 
     def _spectra(self, samples: Samples) -> Spectra:

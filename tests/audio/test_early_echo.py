@@ -98,3 +98,12 @@ def test_a_person_in_the_first_words_is_told_from_the_robots_own_voice(echo_gain
     both = Passed(2.5, echo_gain_db=echo_gain_db, person_at_s=1.4)
     assert both.share_of_persons(1.5, 1.9) > 0.9
     assert any(frame.early for frame in both.frames)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_noise_over_the_robots_soft_first_words_is_no_person(seed):
+    alone = Passed(2.5, echo_gain_db=-12, noise_snr_db=10, noise_kind="fan", seed=seed)
+    assert any(frame.early for frame in alone.frames)
+    assert not any(frame.person for frame in alone.frames)
+    both = Passed(2.5, echo_gain_db=-12, noise_snr_db=10, noise_kind="fan", seed=seed, person_at_s=1.4)
+    assert both.share_of_persons(1.5, 1.9) > 0.9
