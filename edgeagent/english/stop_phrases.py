@@ -65,6 +65,9 @@ STOP_WORDS: Final = tuple(row.words for row in STOP_PHRASES if row.grade is Grad
 HEARD_FOR_STOP: Final = _LISTS.heard_for_stop
 """Words that recognisers write for a "stop" that they do not understand."""
 
+HEARD_FOR_ANY_WORD: Final = _LISTS.heard_for_any_word
+"""Words that recognisers write for a short word that they do not know."""
+
 LOOKED_FOR: Final = _LISTS.texts("looked_for")
 """Stop phrases that are looked for in the sound of a few words that were not understood."""
 

@@ -18,6 +18,7 @@ from typing import Final
 
 from edgeagent.english.stop_phrases import (
     FEW,
+    HEARD_FOR_ANY_WORD,
     HEARD_FOR_STOP,
     MENTION,
     Verdict,
@@ -109,10 +110,12 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     the recogniser may have heard. An uncertain transcript denies only if nothing that the recogniser may have heard is
     short, or has anything like the phrase; a short one that has the phrase, only by a "don't", because what is around
     the word in "roll my stop" is as doubtful as all of it, and so are three words before it in "i'm on my stop". A word
-    of another script is a word like any other.
+    of another script is a word like any other. Nothing but "oh" or "huh", however often, is unclear.
     """
     text, sure = _read(transcript)
     words, wanted = _words(text), _words(phrase)
+    if _is_any_word(words):
+        return "unclear"
     few = not sure and (len(words) <= FEW or (len(words) == FEW + 1 and words[-len(wanted) :] == wanted))
     verdicts = {
         _of_few(words, at, at + len(wanted)) if few else verdict(words, at, at + len(wanted))
@@ -128,6 +131,11 @@ def confirm(transcript: RecognisedText | str, phrase: str) -> Verdict:
     if "confirmed" in verdicts:
         return "confirmed"
     return "unclear" if "unclear" in verdicts else "denied"
+
+
+def _is_any_word(words: Sequence[str]) -> bool:
+    """True if a recogniser has heard something short, and knows no word for it."""
+    return bool(words) and HEARD_FOR_ANY_WORD.issuperset(words)
 
 
 def _is_other_form(words: list[str], wanted: list[str]) -> bool:
@@ -165,11 +173,13 @@ def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | No
 def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str]) -> str | None:
     """The stop word that both the recogniser and the spotter think possible in what was not understood.
 
-    It is in the text, and no word around it denies it ("ruby stop"), or fits the sound in place of a text that has none
+    The text is nothing but "oh" or the like, or it is in the text, and no word around it denies it ("ruby stop"), or fits the sound in place of a text that has none
     of the phrases in any form. None where "don't stop" may have been said. Where "halt" was said, "stop" fits the sound
     better.
     """
     words, wanted = _words(transcript.text), {phrase: _words(phrase) for phrase in phrases}
+    if _is_any_word(words):
+        return suspected
     if transcript.understood or any(forbids(other, phrases) for other in transcript.others):
         return None
     alike = {suspected, "stop"} if suspected == "halt" else {suspected}

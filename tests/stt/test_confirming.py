@@ -24,6 +24,12 @@ def test_of_80_commands_all_are_confirmed() -> None:
     assert [line for line, word in commands if missed(line, WORDS) != word] == []
 
 
+@pytest.mark.parametrize("times", [1, 6])
+def test_words_that_stand_for_any_short_word_deny_nothing(times: int) -> None:
+    assert confirm(RecognisedText(" ".join(["huh"] * times), confidence=0.8), "halt") == "unclear"
+    assert confirm(RecognisedText("oh i see what you mean now", confidence=0.8), "halt") == "denied"
+
+
 @pytest.mark.parametrize(
     "negation", ["don't", "do not", "never", "don't you ever", "please don't", "no don't", "don\u2019t"]
 )
