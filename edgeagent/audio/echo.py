@@ -49,7 +49,7 @@ _SOUGHT_S: Final = 2.0
 in noise at 10 dB, it was found 0.6 to 0.9 s after it came: with a sound system that keeps a second, after 1.6 s."""
 _DOUBT_S: Final = 0.1
 """Between two looks at what is loud while the delay is not known."""
-_LOUD: Final = 15
+_LOUD: Final = 10
 """Frames of one look that must be louder than the room for that. Of an echo at -12 to +6 dB, in quiet and in noise at
 10 dB, four such frames fit the loudspeaker by 28 standard deviations, and all of a person's by 18 at most."""
 _ACTIVE: Final = 1e-3
