@@ -170,12 +170,15 @@ def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | No
     return next((one for one, judged in verdicts if judged == "confirmed" or called(_words(one), judged)), None)
 
 
-def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str]) -> str | None:
+def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str], *, brief: bool = False) -> str | None:
     """The stop word that both the recogniser and the spotter think possible in what was not understood.
 
     The text is nothing but "oh" or the like, or it is in the text, and no word around it denies it ("ruby stop"), or fits the sound in place of a text that has none
     of the phrases in any form. None where "don't stop" may have been said. Where "halt" was said, "stop" fits the sound
     better.
+
+    Args:
+        brief: It is no longer than a command, and the spotter all but sure: what fits the sound does not count.
     """
     words, wanted = _words(transcript.text), {phrase: _words(phrase) for phrase in phrases}
     if _is_any_word(words):
@@ -187,6 +190,8 @@ def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str])
         written = wanted.get(suspected, [])
         judged = {verdict(words, at, at + len(written)) for at in places(words, [written])}
         return suspected if judged and "denied" not in judged else None
+    if brief:
+        return suspected
     return next((word for word in transcript.far_stops if word in alike and word in wanted), None)
 
 

@@ -149,9 +149,8 @@ class StopWords:
             return
         whole = rest is transcript
         began_s, sound_s = (turn.began_s, turn.sound_s) if whole else (turn.onset_s, None)
-        vote = None
-        if suspected is not None and suspected.score >= SUSPECTED and whole and self._robot.runs.moves:
-            vote = suspected.phrase
+        counts = suspected is not None and suspected.score >= SUSPECTED and whole and self._robot.runs.moves
+        vote = suspected if counts else None
         told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s, suspected=vote)
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
 

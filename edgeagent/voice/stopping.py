@@ -37,6 +37,9 @@ noticed as speech, at an echo of +6 dB; so this holds only where nothing moves."
 GUESS_S: Final = 0.5
 """Seconds after a word at which a guess that says no more than that is believed: "freeze" was what PocketSphinx made of
 the first words of "where did you grow up"."""
+PROBABLE: Final = 0.5
+"""Probability of a stop word by the spotter from which on it counts in speech as short as a command, none of which was
+understood, while something moves."""
 _APART_S: Final = 0.5
 """The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
 _BEYOND_S: Final = 0.3
@@ -192,7 +195,7 @@ class StopWatch:
         ended_s: float = math.inf,
         sound_s: float | None = None,
         now_s: float = math.inf,
-        suspected: str | None = None,
+        suspected: SpottedPhrase | None = None,
     ) -> Outcome | None:
         """Judges the words so far by a transcript of some speech, partial or final. Also words that the spotter has
         missed.
@@ -203,14 +206,14 @@ class StopWatch:
             ended_s: Until when it was transcribed; infinite for a partial one.
             sound_s: From when on it was heard; the times of its words count from there.
             now_s: When this is known.
-            suspected: The stop word that the spotter suspects in it.
+            suspected: The stop word that the spotter suspects in it, and has not told of.
         """
         stops = occurrences(transcript, self._phrases)
         found = [] if sound_s is None else [sound_s + start_s for start_s in starts(transcript.words, self._phrases)]
         starts_s = tuple(found) if len(found) == stops else ()
         said = _SaidMeanwhile(transcript, began_s, ended_s, now_s, stops, sound_s, starts_s)
         self._said.append(said)
-        phrase = self._missed(transcript, suspected) if transcript.final else None
+        phrase = self._missed(said, suspected) if transcript.final else None
         if phrase is not None:
             self.phrase = phrase
             self.forget()
@@ -256,9 +259,12 @@ class StopWatch:
                 outcome = self._decided(word, "release")
         return outcome
 
-    def _missed(self, transcript: RecognisedText, suspected: str | None) -> str | None:
+    def _missed(self, said: _SaidMeanwhile, suspected: SpottedPhrase | None) -> str | None:
         """The stop phrase that was meant, be it one that the spotter does not listen for."""
-        voted = None if suspected is None else possible(transcript, suspected, self._phrases)
+        transcript, voted = said.transcript, None
+        if suspected is not None:
+            brief = said.may_be_command and suspected.score >= PROBABLE
+            voted = possible(transcript, suspected.phrase, self._phrases, brief=brief)
         return self._phrase(transcript) or missed(transcript, self._phrases) or voted
 
     def _phrase(self, transcript: RecognisedText) -> str | None:

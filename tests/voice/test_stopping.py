@@ -299,6 +299,26 @@ def test_doubtful_words_deny_a_stop_word_only_if_they_took_longer_than_a_command
     assert _watch().told(forbidden, began_s=9.0, ended_s=ended_s) == "release"
 
 
+DOUBTFUL = RecognisedText("we are all next time", confidence=0.2, understood=False, others=("will all next time",))
+
+
+@pytest.mark.parametrize(
+    ("heard", "ended_s", "score", "outcome"),
+    [
+        (DOUBTFUL, 9.7, 0.5, "trip"),
+        (DOUBTFUL, 10.6, 0.5, None),
+        (DOUBTFUL, 9.7, 0.49, None),
+        (replace(DOUBTFUL, understood=True), 9.7, 0.9, None),
+        (replace(DOUBTFUL, others=("please don't stop",)), 9.7, 0.9, None),
+    ],
+)
+def test_a_stop_word_that_the_spotter_all_but_told_of_counts_in_short_speech_that_nobody_understood(
+    heard: RecognisedText, ended_s: float, score: float, outcome: str | None
+) -> None:
+    word = SpottedPhrase("stop", 9.3, 9.6, 9.7, score)
+    assert StopWatch(["stop", "halt"]).told(heard, began_s=9.0, ended_s=ended_s, suspected=word) == outcome
+
+
 def _timed(*words: tuple[str, float]) -> RecognisedText:
     """A final transcript with the time at which each word begins."""
     heard = tuple(HeardWord(text, start_s, start_s + 0.3) for text, start_s in words)
