@@ -13,7 +13,7 @@ __getattr__ = front(
         "spoken_questions": "VoicePerson",
         "spoken_reply": "HeardMessage SpokenLine SpokenReply keep_heard",
         "stop_words": "EARS_S PAUSE_S RECOGNISERS_S SUSPECTED WAIT_S",
-        "stopping": "AFTER_SPEECH_S AFTER_WORD_S ALONE_S GUESS_S StopWatch",
+        "stopping": "AFTER_SPEECH_S AFTER_WORD_S ALONE_S GUESS_S PROBABLE StopWatch",
         "telling": "Telling announcement command report",
         "turn": "Kind is_called kind_of without_wake_word",
         "turn_end": "DONE RATE_HZ SmartTurn TurnEndModel features",

@@ -12,7 +12,7 @@ from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle
-from edgeagent.voice import AFTER_SPEECH_S, PAUSE_S, PRESETS, SUSPECTED, WAIT_S, State
+from edgeagent.voice import AFTER_SPEECH_S, PAUSE_S, PRESETS, PROBABLE, SUSPECTED, WAIT_S, State
 
 from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
 from .stage import Stage
@@ -249,7 +249,7 @@ def test_a_stop_word_that_is_heard_in_doubt_and_not_suspected_holds(driving: Sta
     assert latch(driving) == "held"
 
 
-@pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), 0.9), (("freeze",), 0.9)])
+@pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), PROBABLE - 0.01), (("freeze",), PROBABLE - 0.01)])
 def test_one_recogniser_that_suspects_a_stop_word_only_holds(
     driving: Stage, base: Base, stops: tuple[str, ...], suspected: float
 ) -> None:
