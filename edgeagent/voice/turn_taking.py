@@ -546,8 +546,8 @@ class TurnTaking:
     def _heed_doubtful(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
 
-        False: the words are neither, nor may they be. Few words may have been anything: motion waits for a moment, in
-        which the robot asks to hear them again.
+        False: the words are neither, nor may they be. Few words, or none where somebody has spoken, may have been
+        anything: motion waits for a moment, in which the robot asks to hear the words again.
         """
         if not self._robot.runs.moves:
             return False
@@ -562,7 +562,7 @@ class TurnTaking:
         ends = ends and self.grade(" ".join(words[-_LAST:]), final=turn.final) is not None
         waits = probable or near or ends or any(" " in phrase.strip() for phrase in phrases)
         if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
-            if 0 < len(words) <= FEW:
+            if len(words) <= FEW:
                 self.stop_words.pause(self._now_s)
             return False
         again = turn.waits

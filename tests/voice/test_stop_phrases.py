@@ -312,11 +312,20 @@ def test_few_words_that_were_not_understood_hold_what_drives_while_it_asks(
     assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
 
 
-def test_more_words_that_were_not_understood_and_no_words_hold_nothing(driving: Stage, base: Base) -> None:
+def test_more_words_that_were_not_understood_hold_nothing(driving: Stage, base: Base) -> None:
     driving.say("she left the book with her", understood=False, confidence=0.3)
-    driving.say("", understood=False)
     driving.pass_s(1.0)
     assert base.notes == []
+
+
+def test_a_voice_of_which_no_word_is_known_holds_what_drives_for_a_moment_and_nothing_is_asked(
+    driving: Stage, base: Base
+) -> None:
+    driving.say("", understood=False)
+    assert until(lambda: base.notes == ["pause"])
+    driving.pass_s(PAUSE_S)
+    assert until(lambda: base.notes == ["pause", "resume"])
+    assert driving.state is not State.SPEAKING
 
 
 def test_words_that_are_understood_end_the_pause(driving: Stage, base: Base) -> None:
