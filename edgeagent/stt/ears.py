@@ -59,8 +59,9 @@ _POLL_S: Final = 0.05
 """Between two looks at a device that delivers nothing."""
 _STEP_S: Final = 0.05
 """Of a device that waits."""
-_REST_S: Final = 0.04
-"""Between two looks at the queue while nothing sounds: to be woken by each block costs more than to hear it."""
+_REST_S: Final = 0.08
+"""Between two looks at the queue while nothing sounds, and between the levels that are told of it: to be woken by each
+block, and to wake somebody for each, costs more than to hear it."""
 _FEW_WORDS_S: Final = 1.5
 """Seconds before the end of speech in which as many words are said as a command to stop has."""
 _LATE_S: Final = 0.3
@@ -390,6 +391,9 @@ class Ears:
     def _measure(self, piece: Samples) -> None:
         """Sound at 16 kHz, not beyond the next ``Level``."""
         self._count += len(piece)
+        if self._resting and self._time(self._count) - self._level_s < _REST_S:  # nobody needs each level of silence
+            self._level.reset()
+            return
         measured_db = self._level.add(piece)
         if measured_db is not None:
             self._tell_level(measured_db)
@@ -403,7 +407,7 @@ class Ears:
         microphone_db = double_talk = None
         if self._double_talk is not None:
             found = None if frame.inaudible else frame.person
-            loud = found is None and self._is_loud(frame.clean)
+            loud = found is None and not self._endpointer.activity.asleep and self._is_loud(frame.clean)
             self._own.take(self._time(self._heard), person=found, loud=loud)
             if frame.person is not None:
                 microphone_db = level_db(frame.near)

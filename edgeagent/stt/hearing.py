@@ -179,7 +179,7 @@ class KeywordSpotted:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Sound, every ``LEVEL_S``, whether anybody listens or not: a clock as well.
+    """Sound, whether anybody listens or not: a clock as well. Every ``LEVEL_S``, and in silence every 0.1 s.
 
     Attributes:
         now_s: Until when the microphone has been heard.
