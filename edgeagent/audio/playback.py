@@ -51,7 +51,8 @@ class HeardText:
 
 _FADE_S: Final = 0.005
 """Long enough that no click is heard, shorter than the shortest block."""
-_DUCK_RAMP_S: Final = 0.05
+_VOLUME_S: Final = 0.05
+"""In which another volume is reached."""
 _MARKS: Final = 200
 """Blocks whose times are remembered: two seconds of them, more than any latency that is usable."""
 _CONTINUOUS: Final = 0.5
@@ -96,13 +97,12 @@ class PlaybackQueue:
 
     Args:
         rate_hz: Of the loudspeaker; what is written has this rate.
-        volume: Linear, 0 to 1.
+        volume: Linear, 0 to 1; may be set at any time.
     """
 
     def __init__(self, rate_hz: int, *, volume: float = 1.0) -> None:
         self.rate_hz = rate_hz
         self.volume = volume
-        self._duck = 1.0
         self._gain = volume
         self._live: list[Utterance] = []
         self._queue: deque[tuple[Utterance, Samples]] = deque()
@@ -151,10 +151,6 @@ class PlaybackQueue:
         for utterance in dropped:
             utterance.dropped = True
         return dropped
-
-    def duck(self, gain: float) -> None:
-        """Scales the volume within a twentieth of a second, such as to 0.3 while somebody else speaks; 1 ends it."""
-        self._duck = gain
 
     @property
     def active(self) -> bool:
@@ -257,12 +253,12 @@ class PlaybackQueue:
         self._silent = True
 
     def _apply_gain(self, block: Samples) -> None:
-        target = self.volume * self._duck
+        target = self.volume
         if self._gain == target:
             if target != 1.0:
                 block *= target
             return
-        step = len(block) / (self.rate_hz * _DUCK_RAMP_S)
+        step = len(block) / (self.rate_hz * _VOLUME_S)
         reached = target if abs(target - self._gain) <= step else self._gain + (step if target > self._gain else -step)
         block *= np.linspace(self._gain, reached, len(block), dtype=np.float32)
         self._gain = reached

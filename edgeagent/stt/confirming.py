@@ -173,9 +173,9 @@ def missed(transcript: RecognisedText | str, phrases: Iterable[str]) -> str | No
 def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str], *, brief: bool = False) -> str | None:
     """The stop word that both the recogniser and the spotter think possible in what was not understood.
 
-    The text is nothing but "oh" or the like, or it is in the text, and no word around it denies it ("ruby stop"), or fits the sound in place of a text that has none
-    of the phrases in any form. None where "don't stop" may have been said. Where "halt" was said, "stop" fits the sound
-    better.
+    The text is nothing but "oh" or the like, or it is in the text, and no word around it denies it ("ruby stop"), or
+    fits the sound in place of a text that has none of the phrases in any form. None where "don't stop" may have been
+    said. Where "halt" was said, "stop" fits the sound better.
 
     Args:
         brief: It is no longer than a command, and the spotter all but sure: what fits the sound does not count.

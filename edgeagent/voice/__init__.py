@@ -7,7 +7,7 @@ __getattr__ = front(
     {
         "announcer": "Announcer AnnouncerSettings GoalReports",
         "answering": "Guess guessed",
-        "chimes": "Chime LONGEST_S PEAK chime",
+        "chimes": "Chime PEAK chime",
         "dialogue": "Dialogue LEARN_S",
         "speech_queue": "SpeechHandle SpeechQueue",
         "spoken_questions": "VoicePerson",

@@ -11,7 +11,6 @@ from edgeagent.audio.device import Samples
 
 PEAK: Final = 0.1
 """Of full scale: -20 dBFS."""
-LONGEST_S: Final = 0.25
 
 _FADE_S: Final = 0.012
 """Raised cosine at both ends of a tone; a shorter one is heard as a click."""
@@ -41,7 +40,7 @@ _TONES: Final[dict[Chime, tuple[tuple[float, float], ...]]] = {
 
 
 def chime(kind: Chime, rate_hz: int) -> Samples:
-    """A sound of at most ``LONGEST_S``, peak ``PEAK``, at that rate; it begins and ends with silence."""
+    """A sound of a quarter of a second at most, peak ``PEAK``, at that rate; it begins and ends with silence."""
     sound = np.concatenate([_tone(pitch_hz, length_s, rate_hz) for pitch_hz, length_s in _TONES[kind]])
     return np.asarray(sound * (PEAK / np.abs(sound).max()), np.float32)
 

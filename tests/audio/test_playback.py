@@ -133,14 +133,13 @@ def test_a_slow_mouth_is_counted(playback: PlaybackQueue, loudspeaker: Loudspeak
     assert utterance.starved == 3
 
 
-def test_volume_and_ducking_change_without_a_click(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
+def test_the_volume_changes_without_a_click(playback: PlaybackQueue, loudspeaker: Loudspeaker) -> None:
     spoken(playback, tone(2, 1.0))
     loudspeaker.play(2)
-    playback.duck(0.25)
+    playback.volume = 0.25
     out = loudspeaker.play(10)
     assert np.abs(np.diff(out)).max() < 0.005
     assert out[-1] == 0.25
-    playback.duck(1.0)
     playback.volume = 0.5
     assert loudspeaker.play(10)[-1] == 0.5
 
@@ -222,10 +221,7 @@ def test_pieces_of_a_few_samples_leave_their_times_known(playback: PlaybackQueue
 
 
 @given(
-    st.lists(
-        st.tuples(st.sampled_from(["write", "hold", "resume", "play", "volume", "duck"]), st.integers(1, 5)),
-        max_size=60,
-    )
+    st.lists(st.tuples(st.sampled_from(["write", "hold", "resume", "play", "volume"]), st.integers(1, 5)), max_size=60)
 )
 def test_no_schedule_of_holds_makes_a_click(steps: list[tuple[str, int]]) -> None:
     playback = PlaybackQueue(RATE_HZ)
@@ -242,8 +238,6 @@ def test_no_schedule_of_holds_makes_a_click(steps: list[tuple[str, int]]) -> Non
                 playback.resume()
             case "volume":
                 playback.volume = size / 5
-            case "duck":
-                playback.duck(size / 5)
             case "play":
                 loudspeaker.play(size)
     out = np.concatenate([np.zeros(1, np.float32), *loudspeaker.blocks])

@@ -249,7 +249,9 @@ def test_a_stop_word_that_is_heard_in_doubt_and_not_suspected_holds(driving: Sta
     assert latch(driving) == "held"
 
 
-@pytest.mark.parametrize(("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), PROBABLE - 0.01), (("freeze",), PROBABLE - 0.01)])
+@pytest.mark.parametrize(
+    ("stops", "suspected"), [(("stop",), SUSPECTED - 0.01), ((), PROBABLE - 0.01), (("freeze",), PROBABLE - 0.01)]
+)
 def test_one_recogniser_that_suspects_a_stop_word_only_holds(
     driving: Stage, base: Base, stops: tuple[str, ...], suspected: float
 ) -> None:
