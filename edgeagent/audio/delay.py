@@ -164,15 +164,14 @@ class DelayEstimator:
             self._known_s = best_s
         return Delay(best_s, confidence, sure)
 
-    def explains(self, near: Samples, far: Samples) -> bool:
-        """True if the microphone may hear the loudspeaker, at whatever delay, by one look that is not remembered, or by
-        those that are.
+    def fit(self, near: Samples, far: Samples) -> float:
+        """Standard deviations by which the microphone fits the loudspeaker, at whatever delay: by one look that is not
+        remembered, or by those that are.
 
         Args:
             near, far: As for ``look``.
         """
-        clear = self._found(self._correlation.of(near, far, self.before + self.after))[1]
-        return max(clear, self._confidence) >= _CLEAR
+        return max(self._found(self._correlation.of(near, far, self.before + self.after))[1], self._confidence)
 
     def _again(self, delay_s: float, clear: float) -> bool:
         """True if another short sound, not long before, has clearly told of the same delay."""

@@ -50,8 +50,11 @@ in noise at 10 dB, it was found 0.6 to 0.9 s after it came: with a sound system 
 _DOUBT_S: Final = 0.1
 """Between two looks at what is loud while the delay is not known."""
 _LOUD: Final = 10
-"""Frames of one look that must be louder than the room for that. Of an echo at -12 to +6 dB, in quiet and in noise at
-10 dB, four such frames fit the loudspeaker by 28 standard deviations, and all of a person's by 18 at most."""
+"""Frames of one look that must be louder than the room for that."""
+_STRANGE, _KNOWN = 15.0, 20.0
+"""Standard deviations of the correlation: somebody else speaks from two looks in a row on that fit the loudspeaker by
+less than the one, until one fits it by more than the other. In a look with so many loud frames an echo at -12 to +6 dB
+fits by 19 at least, in quiet and in noise at 10 and 20 dB, and a person over one at -20 dB mostly by less than 15."""
 _ACTIVE: Final = 1e-3
 """RMS of a frame of the far end, -60 dBFS, from which on it is heard."""
 _TAIL_S: Final = 0.300
@@ -132,8 +135,12 @@ class EchoCanceller:
         self._stopped_at: int | None = None
         self._silent_s = math.inf
         self._loud: deque[bool] = deque(maxlen=round(SEGMENT_S / FRAME_S))
+        self._strange = 0
+        """Looks in a row that tell of somebody else."""
         self._stranger = False
         """True if what is loud is not the robot's own voice, though its delay is not known."""
+        self._doubts = True
+        """False from an under-run on until the delay is known again: the echo fits badly for some looks after it."""
         self._persons: deque[bool] = deque(maxlen=_LATELY)
         self._delay_s = 0.0
         self._aligned = False
@@ -170,6 +177,7 @@ class EchoCanceller:
         if self._xruns.total != self._late:
             self._late = self._xruns.total
             self._measure_again()
+            self._doubts = False
         waiting = np.concatenate((self._waiting, self._in.process(block)))
         clean = [waiting[:0]]
         at = 0
@@ -184,6 +192,7 @@ class EchoCanceller:
         """Says how long after its DAC time a sample is heard, by the ADC's, as a sweep has measured it."""
         self._delay_s = delay_s
         self._aligned = True
+        self._stranger, self._doubts = False, True
         if not _LEAST_LEAD_S / 2 <= delay_s - self._shift_s <= _MOST_LEAD_S:
             self._jump(delay_s - LEAD_S)
 
@@ -227,7 +236,7 @@ class EchoCanceller:
     def persons(self) -> list[bool | None]:
         """For each frame of what ``near`` returned last, whether one of two looks finds a person in it.
 
-        None where the loudspeaker is silent: nothing but a person, or noise, can be in it.
+        None where the loudspeaker is silent, or somebody else is louder: nothing but a person, or noise, can be in it.
 
         The gate's, as in ``person``, is blind where AEC3 has suppressed the person; the other takes one frame of the
         robot's own voice in a hundred for one.
@@ -398,7 +407,9 @@ class EchoCanceller:
         self._estimator.forget()
         self._heard = self._heard[:0]
         self._gate.forget()
-        self._aligned = False
+        self._loud.clear()
+        self._aligned = self._stranger = False
+        self._strange = 0
         self._sought_s = 0.0
 
     def _look(self, near: Samples) -> None:
@@ -410,15 +421,23 @@ class EchoCanceller:
         self._next_look += len(near)
         if len(self._heard) < seen:
             return
-        if not self._aligned and self.far_active and self._count % round(_DOUBT_S * self._rate_hz) < len(near):
-            loud = sum(self._loud) >= _LOUD
-            self._stranger = loud and not self._estimator.explains(self._heard[-seen:], self._far_of(seen))
+        if self._doubts and not self._aligned and self._count % round(_DOUBT_S * self._rate_hz) < len(near):
+            self._doubt(seen)
         if self._next_look < _LOOK_S * self._rate_hz:
             return
         self._next_look = 0
         found = self._estimator.look(self._heard[-seen:], self._far_of(seen))
         if found is not None and found.sure:
             self.align(found.delay_s)
+
+    def _doubt(self, seen: int) -> None:
+        """Finds out if it is somebody else who is louder than the room."""
+        if not self.far_active or sum(self._loud) < _LOUD:
+            self._strange, self._stranger = 0, False
+            return
+        fit = self._estimator.fit(self._heard[-seen:], self._far_of(seen))
+        self._strange = self._strange + 1 if fit < _STRANGE else 0
+        self._stranger = self._strange > 1 or (self._stranger and fit < _KNOWN)
 
     def _far_of(self, seen: int) -> Samples:
         """The far end for a look at the newest samples of the microphone."""

@@ -81,7 +81,7 @@ class ResidualGate:
 
     Attributes:
         open: The last frame had something in it that the far end does not explain.
-        loud: The microphone was louder in it than the room's noise.
+        loud: The microphone was louder in it than the room's noise, as far as that is known.
         louder: The microphone was louder in it than the echo and the room's noise explain, whatever is left of that.
         waiting: The delay is not known, so that the echo may come a second after the far end.
 
@@ -172,7 +172,7 @@ class ResidualGate:
             self._floor.add(heard)
         known = self._floor if self._silence <= _STARTING else self._room
         room = known.value if known.known else np.zeros(len(heard))
-        self.loud = bool(heard.sum() > _OVER_NOISE * room.sum())
+        self.loud = known.known and bool(heard.sum() > _OVER_NOISE * room.sum())
         loud = _db(heard) - _db(self._far)
         over_room = active & (heard > _OVER_NOISE * room)
         echo_db = self._learn_echo(loud, active, over_room)

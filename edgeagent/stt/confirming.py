@@ -181,9 +181,11 @@ def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str],
         brief: It is no longer than a command, and the spotter all but sure: what fits the sound does not count.
     """
     words, wanted = _words(transcript.text), {phrase: _words(phrase) for phrase in phrases}
-    if _is_any_word(words):
+    if suspected in transcript.excluded or any(forbids(other, phrases) for other in transcript.others):
+        return None
+    if _is_any_word(words) and (brief or not transcript.understood):
         return suspected
-    if transcript.understood or any(forbids(other, phrases) for other in transcript.others):
+    if transcript.understood:
         return None
     alike = {suspected, "stop"} if suspected == "halt" else {suspected}
     if places(words, wanted.values()) or any(is_inflected(words, one) for one in wanted.values()):
@@ -191,7 +193,8 @@ def possible(transcript: RecognisedText, suspected: str, phrases: Sequence[str],
         judged = {verdict(words, at, at + len(written)) for at in places(words, [written])}
         return suspected if judged and "denied" not in judged else None
     if brief:
-        return suspected
+        forbidden = any(is_forbidden(words[:at]) for at in range(1, len(words)))
+        return None if forbidden else suspected
     return next((word for word in transcript.far_stops if word in alike and word in wanted), None)
 
 

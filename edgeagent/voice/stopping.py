@@ -117,10 +117,9 @@ class _SaidMeanwhile:
     """When each of them began; empty where that is not known."""
 
     @property
-    def may_be_command(self) -> bool:
-        """True if it is no longer than a command to stop, and none of its words are understood or a stop word."""
-        short = self.began_s is not None and self.ended_s - self.began_s <= _COMMAND_S
-        return short and not self.stops and not self.transcript.understood
+    def brief(self) -> bool:
+        """True if it is no longer than a command to stop, and has no stop word."""
+        return self.began_s is not None and self.ended_s - self.began_s <= _COMMAND_S and not self.stops
 
 
 class StopWatch:
@@ -263,7 +262,7 @@ class StopWatch:
         """The stop phrase that was meant, be it one that the spotter does not listen for."""
         transcript, voted = said.transcript, None
         if suspected is not None:
-            brief = said.may_be_command and suspected.score >= PROBABLE
+            brief = said.brief and suspected.score >= PROBABLE
             voted = possible(transcript, suspected.phrase, self._phrases, brief=brief)
         return self._phrase(transcript) or missed(transcript, self._phrases) or voted
 
@@ -334,7 +333,7 @@ class StopWatch:
             verdict = "denied"
         if word.was_guessed and begins(said.transcript, keyword.phrase):
             return None  # "stop", and then "watch out for the cat", is "stop watch" too
-        if verdict == "denied" and said.may_be_command:
+        if verdict == "denied" and said.brief and not said.transcript.understood:
             return None
         before = self._stops_before(keyword, said)
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"

@@ -117,7 +117,6 @@ def test_all_zeros_are_silence(microphone: Microphone, told: Told) -> None:
     assert told.levels.get().level_db == -90
 
 
-
 def _offset(sound: Samples) -> Samples:
     return sound + np.float32(0.3)
 

@@ -233,13 +233,10 @@ def test_a_stop_word_that_is_heard_in_doubt_and_suspected_trips(driving: Stage, 
     assert until(lambda: latch(driving) == "tripped")
 
 
-@pytest.mark.parametrize("understood", [True, False])
-def test_a_word_that_stands_for_any_trips_where_a_stop_word_is_suspected(
-    driving: Stage, base: Base, understood: bool
-) -> None:
-    driving.say("oh", understood=understood, confidence=0.5, suspected=SUSPECTED - 0.01)
+def test_a_word_that_stands_for_any_trips_where_a_stop_word_is_suspected(driving: Stage, base: Base) -> None:
+    driving.say("oh", understood=False, confidence=0.5, suspected=SUSPECTED - 0.01)
     assert latch(driving) != "tripped"
-    driving.say("oh", understood=understood, confidence=0.5, suspected=SUSPECTED)
+    driving.say("oh", understood=False, confidence=0.5, suspected=SUSPECTED)
     assert until(lambda: latch(driving) == "tripped")
 
 

@@ -301,6 +301,8 @@ def test_doubtful_words_deny_a_stop_word_only_if_they_took_longer_than_a_command
 
 DOUBTFUL = RecognisedText("we are all next time", confidence=0.2, understood=False, others=("will all next time",))
 
+OH = RecognisedText("oh", confidence=0.5, understood=False)
+
 
 @pytest.mark.parametrize(
     ("heard", "ended_s", "score", "outcome"),
@@ -310,6 +312,15 @@ DOUBTFUL = RecognisedText("we are all next time", confidence=0.2, understood=Fal
         (DOUBTFUL, 9.7, 0.49, None),
         (replace(DOUBTFUL, understood=True), 9.7, 0.9, None),
         (replace(DOUBTFUL, others=("please don't stop",)), 9.7, 0.9, None),
+        (replace(DOUBTFUL, text="don't stock"), 9.7, 0.9, None),
+        (replace(DOUBTFUL, text="do not stomp"), 9.7, 0.9, None),
+        (replace(DOUBTFUL, excluded=("stop",)), 9.7, 0.9, None),
+        (OH, 9.7, 0.5, "trip"),
+        (OH, 10.6, 0.3, "trip"),
+        (replace(OH, others=("don't stop",)), 9.7, 0.9, None),
+        (replace(OH, understood=True), 9.7, 0.5, "trip"),
+        (replace(OH, understood=True), 9.7, 0.49, None),
+        (replace(OH, text="uh huh", understood=True), 10.6, 0.9, None),
     ],
 )
 def test_a_stop_word_that_the_spotter_all_but_told_of_counts_in_short_speech_that_nobody_understood(
