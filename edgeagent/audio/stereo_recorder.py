@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio.device import BLOCK_S, Samples
+from edgeagent.audio.device import Samples
 from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.stream_clock import Resampler, StreamClock
 from edgeagent.audio.vad import RATE_HZ
@@ -87,7 +87,7 @@ class StereoRecorder:
     def near(self, block: Samples, adc_s: float) -> None:
         """The next block of the microphone, and the time at which its first sample entered."""
         if self._began_s is None:
-            self._began_s = time.monotonic() - BLOCK_S
+            self._began_s = time.monotonic() - len(block) / self._in_hz
         self._put(block, adc_s, heard=True)
 
     def far(self, block: Samples, dac_s: float) -> None:
