@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from edgeagent.errors import AudioError
 
 BLOCK_S: Final = 0.010
-"""Seconds of sound that a device without a sound card takes and gives at once."""
+"""Seconds of sound that a device takes and gives at once."""
 
 _CARDS = Path("/proc/asound")
 

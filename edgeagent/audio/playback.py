@@ -54,7 +54,7 @@ _FADE_S: Final = 0.005
 _VOLUME_S: Final = 0.05
 """In which another volume is reached."""
 _MARKS: Final = 200
-"""Blocks whose times are remembered: two seconds of them or more, which is more than any latency that is usable."""
+"""Blocks whose times are remembered: two seconds of them, more than any latency that is usable."""
 _CONTINUOUS: Final = 0.5
 """Samples by which the next stretch may be early or late and still go on where the last one ended."""
 

@@ -20,15 +20,13 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from edgeagent.audio.device import DeviceInfo, Fill, Take, Xruns, holder_of_cards, patiently
+from edgeagent.audio.device import BLOCK_S, DeviceInfo, Fill, Take, Xruns, holder_of_cards, patiently
 from edgeagent.errors import AudioError
 
 logger = logging.getLogger(__name__)
 
 LATENCY_S: Final = 0.060
 """Below about 0.03 a Raspberry Pi's sound is choppy."""
-_BLOCK_S: Final = 0.020
-"""Of a call: half as long costs twice as many calls, which is half of what an idle conversation costs."""
 _PULSE: Final = "PULSE_LATENCY_MSEC"
 _PULSE_GIVEN: Final = _PULSE in os.environ
 _PULSE_SHARE: Final = 0.75
@@ -241,7 +239,7 @@ class PortAudioDevice:
                 made = (sd.OutputStream if end == "output" else sd.InputStream)(
                     device=found.index,
                     samplerate=rate_hz,
-                    blocksize=int(rate_hz * _BLOCK_S),
+                    blocksize=int(rate_hz * BLOCK_S),
                     channels=min(_channels(found, end), 2) if end == "output" else self._input_channels(found),
                     dtype="float32",
                     latency=self._asked_s,
