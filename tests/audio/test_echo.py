@@ -20,7 +20,7 @@ PERSON = "Wait a moment please, I did not mean the kitchen. Could you drive to t
 
 def robot(rate_hz, seconds, *, begin_s=1.0, voice="en-gb"):
     """The robot's speech: silence first, at -20 dBFS."""
-    if shutil.which("espeak-ng"):
+    if shutil.which("flite" if voice == "slt" else "espeak-ng"):
         words = synthesised(ROBOT, voice, rate_hz)
         words = np.tile(np.concatenate((words, np.zeros(rate_hz // 2, np.float32))), 4)
     else:

@@ -320,11 +320,12 @@ def test_more_words_that_were_not_understood_hold_nothing(driving: Stage, base: 
 def test_a_voice_of_which_no_word_is_known_holds_what_drives_for_a_moment_and_nothing_is_asked(
     driving: Stage, base: Base
 ) -> None:
+    before = len(driving.log)
     driving.say("", understood=False)
     assert until(lambda: base.notes == ["pause"])
     driving.pass_s(PAUSE_S)
     assert until(lambda: base.notes == ["pause", "resume"])
-    assert driving.state is not State.SPEAKING
+    assert [event for event in driving.log[before:] if event.kind == "voice_state" and event.new == "speaking"] == []
 
 
 def test_words_that_are_understood_end_the_pause(driving: Stage, base: Base) -> None:
