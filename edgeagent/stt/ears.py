@@ -428,7 +428,8 @@ class Ears:
             nobody = self._endpointer.activity.asleep and not frame.far_active
             # with another canceller nothing tells its own voice from a person's
             speaking = frame.far_active and self._double_talk is not None
-            self._spotter.feed(frame.sound, at_s, nobody=nobody, speaking=speaking, early=frame.early)
+            raw = None if frame.far_active else frame.near  # over its own voice the sound has its noise still
+            self._spotter.feed(frame.sound, at_s, raw=raw, nobody=nobody, speaking=speaking, early=frame.early)
 
     def _is_loud(self, clean: Samples) -> bool:
         """Louder than the room."""

@@ -38,7 +38,14 @@ class PhraseListener(Protocol):
     on_keyword: Callable[[SpottedPhrase], object]
 
     def feed(
-        self, samples: Samples, at_s: float | None = None, *, nobody: bool, speaking: bool, early: bool
+        self,
+        samples: Samples,
+        at_s: float | None = None,
+        *,
+        raw: Samples | None,
+        nobody: bool,
+        speaking: bool,
+        early: bool,
     ) -> None: ...
     def suspected(self, begin_s: float, end_s: float) -> SpottedPhrase | None: ...
     def flush(self) -> None: ...
@@ -90,6 +97,7 @@ class KeyPhraseSpotter:
         samples: Samples,
         at_s: float | None = None,
         *,
+        raw: Samples | None = None,
         nobody: bool = False,
         speaking: bool = False,
         early: bool = False,
@@ -99,6 +107,8 @@ class KeyPhraseSpotter:
         Args:
             samples: At 16 kHz, 10 ms or any other length.
             at_s: The time of its first sample; by default the blocks follow one another from 0.
+            raw: As many samples with the noise that was taken out of ``samples``, for the network, which has learnt
+                words in noise and not in what a suppressor leaves; None: there are none.
             nobody, speaking, early: As ``KeywordSpotter.feed`` has them; the network needs only the first.
         """
         at_s = self._fed_s if at_s is None else at_s
@@ -106,7 +116,7 @@ class KeyPhraseSpotter:
             if abs(at_s - self._fed_s) > _GAP_S:
                 self._forget()
             self._silent_s = self._silent_s + len(samples) / RATE_HZ if nobody else 0.0
-            self._rest.append((at_s, samples.copy()))
+            self._rest.append((at_s, (samples if raw is None else raw).copy()))
             if self._silent_s > REST_AFTER_S:
                 while self._rest and self._rest[0][0] < at_s - _LEAD_S:
                     self._rest.popleft()
