@@ -72,6 +72,8 @@ class Frame:
 
     near: Samples
     """As they came in."""
+    far: Samples
+    """As the loudspeaker played them: 40 ms before their echo where its delay is known, else up to a second."""
     clean: Samples
     """For voice activity: the robot's own voice is silenced."""
     sound: Samples

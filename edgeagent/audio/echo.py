@@ -283,7 +283,7 @@ class EchoCanceller:
         if self.mode != "webrtc":
             made: Samples = near if self._processor is None else self._processor.process(near + self._hiss[0])
             self._frames.append((made, None))
-            self._released.append(Frame(near, made, made, None, self.far_active))
+            self._released.append(Frame(near, far, made, made, None, self.far_active))
             return made
         if not self._aligned and active:
             self._sought_s += FRAME_S
@@ -301,10 +301,10 @@ class EchoCanceller:
         own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
         found = person if self.far_active else None
         if self._stranger:
-            frame = Frame(near, plain, plain, None, far_active=False)
+            frame = Frame(near, far, plain, plain, None, far_active=False)
         else:
             inaudible = wanted and not self._aligned
-            frame = Frame(near, clean, plain, found, self.far_active, own=own, inaudible=inaudible)
+            frame = Frame(near, far, clean, plain, found, self.far_active, own=own, inaudible=inaudible)
         self._frames.append((frame.sound, frame.person))
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S

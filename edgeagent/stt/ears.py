@@ -286,7 +286,7 @@ class Ears:
         """True if a spotted word counts."""
         if not self._on:
             return False
-        if self._own.explains(keyword.end_s, sure=keyword.sure):
+        if not keyword.foreign and self._own.explains(keyword.end_s, sure=keyword.sure):
             log.debug("the robot's own voice was taken for %r", keyword.phrase)
             return False
         self._tell(KeywordSpotted(keyword))
@@ -428,8 +428,15 @@ class Ears:
             nobody = self._endpointer.activity.asleep and not frame.far_active
             # with another canceller nothing tells its own voice from a person's
             speaking = frame.far_active and self._double_talk is not None
-            raw = None if frame.far_active else frame.near  # over its own voice the sound has its noise still
-            self._spotter.feed(frame.sound, at_s, raw=raw, nobody=nobody, speaking=speaking, early=frame.early)
+            self._spotter.feed(
+                frame.sound,
+                at_s,
+                raw=frame.near,
+                played=frame.far,
+                nobody=nobody,
+                speaking=speaking,
+                early=frame.early,
+            )
 
     def _is_loud(self, clean: Samples) -> bool:
         """Louder than the room."""

@@ -165,6 +165,8 @@ class SpottedPhrase:
     """From 0 to 1, higher is surer; comparable between hits of one phrase only."""
     sure: bool = False
     """The network that has learnt the phrase has no doubt. PocketSphinx always has."""
+    foreign: bool = False
+    """The robot speaks, and has certainly not said it itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,7 @@ class KeywordSpotter:
         at_s: float | None = None,
         *,
         raw: Samples | None = None,
+        played: Samples | None = None,
         nobody: bool = False,
         speaking: bool = False,
         early: bool = False,
@@ -160,7 +161,7 @@ class KeywordSpotter:
         Args:
             samples: At 16 kHz, 10 ms or any other length.
             at_s: The time of its first sample; by default the blocks follow one another from 0.
-            raw: Not listened to: PocketSphinx hears more in what a noise suppressor leaves.
+            raw, played: Not listened to: PocketSphinx hears more in what a noise suppressor leaves.
             nobody: It is known that nobody speaks, however loud the room is; may come up to half a second late.
             speaking: The robot does, so that a short phrase may be less sure of itself.
             early: Its echo is not learnt yet, so that much of it is left: it may be less sure still.

@@ -10,12 +10,14 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from edgeagent.audio.device import Samples
 from edgeagent.stt.hearing import RATE_HZ, SpottedPhrase
 from edgeagent.stt.key_phrases import REST_AFTER_S, KeywordSpotter, SpotterOptions
-from edgeagent.stt.stop_network import StopNetwork, learnt
+from edgeagent.stt.stop_network import learnt
+from edgeagent.stt.stop_votes import StopVotes
 
 __all__ = ["KeyPhraseSpotter", "PhraseListener"]
 
@@ -43,6 +45,7 @@ class PhraseListener(Protocol):
         at_s: float | None = None,
         *,
         raw: Samples | None,
+        played: Samples | None,
         nobody: bool,
         speaking: bool,
         early: bool,
@@ -51,6 +54,17 @@ class PhraseListener(Protocol):
     def flush(self) -> None: ...
     def wait_idle(self, timeout_s: float = 10.0) -> bool: ...
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What ``feed`` was given."""
+
+    at_s: float
+    raw: Samples
+    samples: Samples
+    played: Samples | None
+    """None while the robot is silent."""
 
 
 class KeyPhraseSpotter:
@@ -80,13 +94,13 @@ class KeyPhraseSpotter:
     ) -> None:
         self.on_keyword = on_keyword
         self.learnt = tuple(learnt(phrases))
-        self._network = StopNetwork(self.learnt) if self.learnt else None
+        self._network = StopVotes(self.learnt) if self.learnt else None
         self._telling = threading.Lock()
         self._told_s = dict.fromkeys(self.learnt, -math.inf)
         self._undecided: set[str] = set()
         """Words of which somebody is being told."""
         self._fed_s = self._silent_s = 0.0
-        self._rest: deque[tuple[float, Samples]] = deque()
+        self._rest: deque[_Block] = deque()
         """Blocks that nobody listens to unless something follows."""
         self._lost = False
         """True if some before them is gone."""
@@ -98,6 +112,7 @@ class KeyPhraseSpotter:
         at_s: float | None = None,
         *,
         raw: Samples | None = None,
+        played: Samples | None = None,
         nobody: bool = False,
         speaking: bool = False,
         early: bool = False,
@@ -107,8 +122,10 @@ class KeyPhraseSpotter:
         Args:
             samples: At 16 kHz, 10 ms or any other length.
             at_s: The time of its first sample; by default the blocks follow one another from 0.
-            raw: As many samples with the noise that was taken out of ``samples``, for the network, which has learnt
-                words in noise and not in what a suppressor leaves; None: there are none.
+            raw: As many samples of the microphone, for the network: with the noise that a suppressor takes out, and the
+                robot's own voice. None: ``samples``.
+            played: As many samples of the loudspeaker, a second before their echo at most; they count while the robot
+                speaks.
             nobody, speaking, early: As ``KeywordSpotter.feed`` has them; the network needs only the first.
         """
         at_s = self._fed_s if at_s is None else at_s
@@ -116,9 +133,10 @@ class KeyPhraseSpotter:
             if abs(at_s - self._fed_s) > _GAP_S:
                 self._forget()
             self._silent_s = self._silent_s + len(samples) / RATE_HZ if nobody else 0.0
-            self._rest.append((at_s, (samples if raw is None else raw).copy()))
+            heard, spoken = samples.copy(), None if played is None or not speaking else played.copy()
+            self._rest.append(_Block(at_s, heard if raw is None else raw.copy(), heard, spoken))
             if self._silent_s > REST_AFTER_S:
-                while self._rest and self._rest[0][0] < at_s - _LEAD_S:
+                while self._rest and self._rest[0].at_s < at_s - _LEAD_S:
                     self._rest.popleft()
                     self._lost = True
             else:
@@ -146,14 +164,15 @@ class KeyPhraseSpotter:
         """Ends PocketSphinx's process. Safe to call again."""
         self.sphinx.close()
 
-    def _listen(self, network: StopNetwork) -> None:
+    def _listen(self, network: StopVotes) -> None:
         """Has the network hear what it has not heard yet."""
         rest, self._rest = self._rest, deque()
         if self._lost:
             self._lost = False
             network.reset()
-        for at_s, samples in rest:
-            for keyword in network.process(samples, at_s):
+        for block in rest:
+            left = None if block.played is None else block.samples
+            for keyword in network.process(block.raw, block.at_s, left=left, played=block.played):
                 if self.tell(keyword) is False:
                     network.refuse(keyword.phrase)
 

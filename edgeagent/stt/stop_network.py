@@ -11,6 +11,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Collection, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Final
 
@@ -87,6 +88,13 @@ class StopNetwork:
         self._before = (self._sound, self._past)
         self.reset()
 
+    def twin(self) -> StopNetwork:
+        """Makes a network for another stream, by the same weights."""
+        made = copy(self)
+        made._lock = threading.Lock()
+        made.reset()
+        return made
+
     def reset(self) -> None:
         """Forgets what it has heard: another stream, or what follows has nothing to do with what came before."""
         self._sound, self._past = self._before
@@ -98,12 +106,15 @@ class StopNetwork:
     def likely(self, word: str, begin_s: float, end_s: float) -> float:
         """Returns how likely a word was at most, from 0 to 1, between two times; 1 if the network has not heard all of
         that, because the stream began later or three seconds have passed."""
+        with self._lock:
+            complete = bool(self._scores) and self._scores[0][0] <= begin_s
+        return self.most(word, begin_s, end_s) if complete else 1.0
+
+    def most(self, word: str, begin_s: float, end_s: float) -> float:
+        """Returns how likely a word was at most, from 0 to 1, in what was heard between two times; 0 if nothing was."""
         number = WORDS.index(word) + 1
         with self._lock:
-            scores = list(self._scores)
-        if not scores or scores[0][0] > begin_s:
-            return 1.0
-        return max((float(each[number]) for at_s, each in scores if begin_s <= at_s <= end_s), default=0.0)
+            return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
 
     def likeliest(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
         """Returns the word that was most likely to end between two times, told or not; None if nothing was heard then,

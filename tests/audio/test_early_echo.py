@@ -71,7 +71,7 @@ def test_a_first_sound_of_few_frames_is_passed_on_once_and_in_order(frames):
     early, passed = EarlyEcho(RATE_HZ), []
     for number, near in enumerate(noise):
         active = 40 <= number < 40 + frames
-        passed += early.take(Frame(near, near, near, None, active), active=active, aligned=True, waits=False)
+        passed += early.take(Frame(near, near, near, near, None, active), active=active, aligned=True, waits=False)
         if early.holds and early.due:
             passed += early.look(np.zeros(early.samples, np.float32))
     assert np.array_equal([frame.near for frame in passed], noise)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgeagent.audio import EndpointSettings, FileDevice, PlaybackQueue, WavWriter
+from edgeagent.audio import EndpointSettings, FileDevice, PlaybackQueue, Samples, WavWriter
 from edgeagent.errors import RecognitionError
 from edgeagent.stt import (
     RATE_HZ,
@@ -166,6 +166,32 @@ def test_a_stop_word_is_spotted_over_the_robots_voice_and_the_robots_own_is_not(
     heard = [round(event.keyword.heard_s, 2) for event in here.of(KeywordSpotted)]
     assert all(any(end_s - 0.5 < heard_s < end_s + 0.3 for heard_s in heard) for end_s in said), (said, heard)
     assert min(heard) > 8.0, "its own"
+
+
+def test_a_spotter_is_given_the_microphone_with_its_noise_and_what_the_loudspeaker_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[tuple[bool, Samples, Samples, Samples]] = []
+    spotter = KeyPhraseSpotter({"stop": None}, lambda keyword: None)
+    monkeypatch.setattr(
+        spotter,
+        "feed",
+        lambda sound, at_s, *, raw, played, speaking, **_: given.append((speaking, sound, raw, played)),
+    )
+    room = Room(RoomSettings(rate_hz=RATE_HZ, noise_snr_db=10))
+    playback = PlaybackQueue(RATE_HZ)
+    spoken = synthesised("the lamp in the hall is on.", "en", RATE_HZ)
+    with listening(Notes(), spotter=spotter, room=room, fill=playback.fill) as here:
+        here.run(2.0)
+        playback.write(playback.begin(), spoken)
+        here.run(4.0)
+    spotter.close()
+    silent = [(sound, raw) for speaking, sound, raw, _ in given[100:] if not speaking]
+    sound, raw = (np.concatenate([pair[which] for pair in silent]) for which in (0, 1))
+    assert np.std(raw) > 2 * np.std(sound)
+    assert np.array_equal(np.concatenate([raw for _, _, raw, _ in given]), room.recorded.microphone[: len(given) * 160])
+    played = np.concatenate([played for _, _, _, played in given])
+    assert np.sum(played**2) == pytest.approx(np.sum(spoken**2), rel=0.1)
 
 
 def test_a_stop_word_is_spotted_and_its_times_are_the_rooms(spotter: Kept) -> None:

@@ -78,6 +78,23 @@ def test_pocketsphinx_is_not_believed_where_the_network_finds_nothing_like_the_w
     assert heard.told.get().phrase == "stop"
 
 
+def test_the_network_hears_the_sound_with_its_noise_and_pocketsphinx_the_one_without(heard: Heard) -> None:
+    sound, _ = clip("stop", "heart")
+    silence = np.zeros(len(sound), np.float32)
+
+    def told(samples: Samples, raw: Samples) -> list[str]:
+        heard.spotter.flush()
+        for number, at in enumerate(range(0, len(sound), 160)):
+            if number % 25 == 0:
+                assert heard.spotter.wait_idle(LIMIT_S)
+            heard.spotter.feed(samples[at : at + 160], at / RATE_HZ, raw=raw[at : at + 160])
+        assert heard.spotter.wait_idle(LIMIT_S)
+        return [heard.told.get().phrase for _ in range(heard.told.qsize())]
+
+    assert told(silence, sound) == ["stop"]
+    assert told(sound, silence) == [], "PocketSphinx alone, which the network does not believe"
+
+
 @pytest.mark.parametrize("word", STOP_WORDS)
 def test_a_word_right_after_a_flush_is_heard(heard: Heard, word: str) -> None:
     sound, _ = clip(word, "heart")

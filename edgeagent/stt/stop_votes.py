@@ -1,0 +1,107 @@
+"""Stop words by the network in three streams of one moment: the microphone, what is left of it without the robot's own
+voice, and what the loudspeaker plays.
+
+The microphone alone has every stop word of a person as it was said, and the robot's own; what is left of it has a
+person's over a loud echo, and is blurred over a soft one. A word that the loudspeaker does not play is not the robot's
+own. Knows nothing of what was meant. ``likely`` and ``likeliest`` may be asked on any thread, the rest is one thread's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final
+
+from edgeagent.audio.device import Samples
+from edgeagent.stt.hearing import SpottedPhrase
+from edgeagent.stt.stop_network import StopNetwork
+
+__all__ = ["StopVotes"]
+
+OWN: Final = 0.3
+"""Probability of a word in what the loudspeaker plays from which on the microphone's is the robot's own. In 20 minutes
+of its own speech at -12 to +6 dB, each word that the network was sure of in the microphone had 0.63 there at least."""
+_FOREIGN: Final = 0.1
+"""The same under which a word that the network is sure of is certainly somebody else's."""
+_PLAYED_S: Final = (-1.3, 0.3)
+"""Beside the end of a word, when it may have been played: a sound system may keep a second of sound."""
+_TAIL_S: Final = 0.1
+"""Seconds after the robot's speech in which a word may end that was said in it."""
+
+
+class StopVotes:
+    """Listens for stop words in a microphone, with the robot's own voice in it or without.
+
+    Args:
+        words: Some of ``stop_network.WORDS``.
+
+    Raises:
+        RecognitionError: onnxruntime or the network's file is missing, or the file is not this network.
+    """
+
+    def __init__(self, words: Collection[str]) -> None:
+        self._microphone = StopNetwork(words)
+        self._left, self._played = self._microphone.twin(), self._microphone.twin()
+        self._speaking = False
+        self._spoke_until_s: float | None = None
+
+    def reset(self) -> None:
+        """Forgets what was heard: what follows has nothing to do with it."""
+        for network in (self._microphone, self._left, self._played):
+            network.reset()
+        self._speaking, self._spoke_until_s = False, None
+
+    def process(
+        self, microphone: Samples, at_s: float, *, left: Samples | None = None, played: Samples | None = None
+    ) -> list[SpottedPhrase]:
+        """Hears the next block.
+
+        Args:
+            microphone: At 16 kHz in [-1, 1], any number.
+            at_s: Time of the first sample, in seconds.
+            left: As many samples without the robot's own voice; None: it is silent.
+            played: As many samples as the loudspeaker played them, a second before their echo at most.
+
+        Returns:
+            The words that have just ended, usually none.
+        """
+        found = self._microphone.process(microphone, at_s)
+        began, self._speaking = left is not None and not self._speaking, left is not None
+        if left is None or played is None:
+            return [keyword for keyword in found if not self._is_own(keyword)]
+        if began:
+            self._left.reset()
+        self._spoke_until_s = at_s
+        self._played.process(played, at_s)
+        found = [keyword for keyword in found if not self._is_own(keyword)] + self._left.process(left, at_s)
+        return [replace(keyword, foreign=keyword.sure and self._said(keyword) < _FOREIGN) for keyword in found]
+
+    def refuse(self, word: str) -> None:
+        """Lets a word be found again at once: the one that was found did not count."""
+        self._microphone.refuse(word)
+        self._left.refuse(word)
+
+    def likely(self, word: str, begin_s: float, end_s: float) -> float:
+        """Returns how likely a word was at most, from 0 to 1, between two times, and not the robot's own; 1 if not all
+        of that was heard, because the stream began later or three seconds have passed."""
+        left = self._left.most(word, begin_s, end_s)
+        own = self._is_own(SpottedPhrase(word, begin_s, end_s, end_s, 0.0))
+        return left if own else max(left, self._microphone.likely(word, begin_s, end_s))
+
+    def likeliest(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
+        """Returns the word that was most likely to end between two times, told or not, and not the robot's own; None if
+        nothing was heard then, or three seconds have passed."""
+        heard = self._microphone.likeliest(begin_s, end_s)
+        left = self._left.likeliest(begin_s, end_s)
+        words = [word for word in (left, None if heard is None or self._is_own(heard) else heard) if word is not None]
+        return max(words, key=lambda word: word.score, default=None)
+
+    def _said(self, keyword: SpottedPhrase) -> float:
+        """Probability that the robot itself has said a word."""
+        before_s, after_s = _PLAYED_S
+        return self._played.most(keyword.phrase, keyword.end_s + before_s, keyword.end_s + after_s)
+
+    def _is_own(self, keyword: SpottedPhrase) -> bool:
+        """True if a word that ends in the robot's speech is one that it said."""
+        until_s = self._spoke_until_s
+        return until_s is not None and keyword.end_s < until_s + _TAIL_S and self._said(keyword) >= OWN
