@@ -21,8 +21,8 @@ __all__ = ["StopVotes"]
 OWN: Final = 0.3
 """Probability of a word in what the loudspeaker plays from which on the microphone's is the robot's own. In 20 minutes
 of its own speech at -12 to +6 dB, each word that the network was sure of in the microphone had 0.63 there at least."""
-_FOREIGN: Final = 0.1
-"""The same under which a word that the network is sure of is certainly somebody else's."""
+_FOREIGN, _CLEAR = 0.1, 0.95
+"""The same under which a word is certainly somebody else's, and the probability that it needs in what is heard."""
 _PLAYED_S: Final = (-1.3, 0.3)
 """Beside the end of a word, when it may have been played: a sound system may keep a second of sound."""
 _TAIL_S: Final = 0.1
@@ -74,7 +74,7 @@ class StopVotes:
         self._spoke_until_s = at_s
         self._played.process(played, at_s)
         found = [keyword for keyword in found if not self._is_own(keyword)] + self._left.process(left, at_s)
-        return [replace(keyword, foreign=keyword.sure and self._said(keyword) < _FOREIGN) for keyword in found]
+        return [replace(keyword, foreign=keyword.score >= _CLEAR and self._said(keyword) < _FOREIGN) for keyword in found]
 
     def refuse(self, word: str) -> None:
         """Lets a word be found again at once: the one that was found did not count."""
