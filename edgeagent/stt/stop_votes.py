@@ -65,16 +65,17 @@ class StopVotes:
         Returns:
             The words that have just ended, usually none.
         """
-        found = self._microphone.process(microphone, at_s)
         began, self._speaking = left is not None and not self._speaking, left is not None
         if left is None or played is None:
-            return [keyword for keyword in found if not self._is_own(keyword)]
+            return self._others(microphone, at_s)
         if began:
             self._left.reset()
         self._spoke_until_s = at_s
         self._played.process(played, at_s)
-        found = [keyword for keyword in found if not self._is_own(keyword)] + self._left.process(left, at_s)
-        return [replace(keyword, foreign=keyword.score >= _CLEAR and self._said(keyword) < _FOREIGN) for keyword in found]
+        return [
+            replace(keyword, foreign=keyword.score >= _CLEAR and self._said(keyword) < _FOREIGN)
+            for keyword in (*self._others(microphone, at_s), *self._left.process(left, at_s))
+        ]
 
     def refuse(self, word: str) -> None:
         """Lets a word be found again at once: the one that was found did not count."""
@@ -95,6 +96,13 @@ class StopVotes:
         left = self._left.likeliest(begin_s, end_s)
         words = [word for word in (left, None if heard is None or self._is_own(heard) else heard) if word is not None]
         return max(words, key=lambda word: word.score, default=None)
+
+    def _others(self, microphone: Samples, at_s: float) -> list[SpottedPhrase]:
+        """Lists the words of the microphone's next block but for the robot's own; another may come right after."""
+        found = self._microphone.process(microphone, at_s)
+        for own in filter(self._is_own, found):
+            self._microphone.refuse(own.phrase)
+        return [keyword for keyword in found if not self._is_own(keyword)]
 
     def _said(self, keyword: SpottedPhrase) -> float:
         """Probability that the robot itself has said a word."""
