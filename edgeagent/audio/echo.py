@@ -60,6 +60,8 @@ _ACTIVE: Final = 1e-3
 """RMS of a frame of the far end, -60 dBFS, from which on it is heard."""
 _TAIL_S: Final = 0.300
 """Seconds that the room may still sound after the far end."""
+_IDLE_S: Final = 1.5
+"""Seconds after the last sound that was given to the loudspeaker; a sound system may keep one of them."""
 _LATELY: Final = 30
 """The last frames,"""
 _FEW: Final = 3
@@ -189,6 +191,19 @@ class EchoCanceller:
         self._unsuppressed = np.concatenate([waiting[:0], *(sound for sound, _ in self._frames)])
         return np.concatenate(clean)
 
+    def skip(self, count: int, adc_s: float) -> None:
+        """Leaves out samples of the microphone, whole frames of 10 ms, in which nobody spoke; only where ``idle``."""
+        self._clock.observe(self._in_count / self._in_hz, adc_s)
+        self._in_count += count
+        self._count += round(count * self._rate_hz / self._in_hz)
+        self._pass(count / self._in_hz)
+
+    @property
+    def idle(self) -> bool:
+        """True if the loudspeaker has been silent for longer than any echo of its sound lasts."""
+        self._far.drain()
+        return self._silent_s > _TAIL_S and self._far.silent_s > _IDLE_S
+
     def align(self, delay_s: float) -> None:
         """Says how long after its DAC time a sample is heard, by the ADC's, as a sweep has measured it."""
         self._delay_s = delay_s
@@ -276,10 +291,10 @@ class EchoCanceller:
         self._count += len(near)
         self._since_jump_s += FRAME_S
         active = float(np.dot(far, far)) > _ACTIVE**2 * len(far)
-        before_s, self._silent_s = self._silent_s, 0.0 if active else self._silent_s + FRAME_S
-        if before_s < _FORGOTTEN_S <= self._silent_s and self.mode == "webrtc":
-            self._measure_again()
-            self._jump(-LEAD_S)
+        if active:
+            self._silent_s = 0.0
+        else:
+            self._pass(FRAME_S)
         if self.mode != "webrtc":
             made: Samples = near if self._processor is None else self._processor.process(near + self._hiss[0])
             self._frames.append((made, None))
@@ -312,6 +327,13 @@ class EchoCanceller:
         self._look(near)
         self._release(frame)
         return clean
+
+    def _pass(self, seconds: float) -> None:
+        """The loudspeaker has been silent for so much longer."""
+        before_s, self._silent_s = self._silent_s, self._silent_s + seconds
+        if before_s < _FORGOTTEN_S <= self._silent_s and self.mode == "webrtc":
+            self._measure_again()
+            self._jump(-LEAD_S)
 
     def _release(self, frame: Frame) -> None:
         """Passes the frame on, or holds it until the echo in it is known."""

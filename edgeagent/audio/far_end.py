@@ -121,6 +121,11 @@ class FarEnd:
         """Position after the last sample."""
         return self._begin + self._used
 
+    @property
+    def silent_s(self) -> float:
+        """Seconds since the last sample that is not silent; infinite if there was none."""
+        return (self.end - self._sounds_until) / self._rate_hz if self._sounds_until else math.inf
+
     def index(self, time_s: float) -> float:
         """Position of the sample that left the loudspeaker at that time."""
         return self._clock.position(time_s) * self._rate_hz

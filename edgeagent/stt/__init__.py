@@ -9,6 +9,7 @@ __getattr__ = front(
         "choice": "Choice Hypotheses Hypothesis LEAD",
         "confirming": "OwnVoice confirm forbids missed nothing_like occurrences starts unlike",
         "decoding": "Spotter",
+        "doze": "Doze LEAD_S",
         "ears": "Ears EarsSettings STALL_S START_S",
         "fused": "FusedTranscriber",
         "hearing": """

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
@@ -21,7 +22,7 @@ import numpy as np
 from edgeagent.audio.device import Fill, Samples, SoundDevice
 from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.duplex import Duplex
-from edgeagent.audio.early_echo import Frame
+from edgeagent.audio.early_echo import FRAME_S, Frame
 from edgeagent.audio.echo import Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStarted, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
@@ -29,6 +30,7 @@ from edgeagent.audio.vad import QUIETEST_DB, VoiceActivity, VoiceSettings
 from edgeagent.errors import RecognitionError
 from edgeagent.stop import JOIN_S
 from edgeagent.stt.confirming import OwnVoice
+from edgeagent.stt.doze import LEAD_S, Doze
 from edgeagent.stt.hearing import (
     LEVEL_S,
     RATE_HZ,
@@ -62,6 +64,8 @@ _STEP_S: Final = 0.05
 _REST_S: Final = 0.08
 """Between two looks at the queue while nothing sounds, and between the levels that are told of it: to be woken by each
 block, and to wake somebody for each, costs more than to hear it."""
+_ASLEEP_LEVEL_S: Final = 0.095
+"""Between two levels of blocks of 10 ms that are put off: with the block that ends them, 0.1 s."""
 _FEW_WORDS_S: Final = 1.5
 """Seconds before the end of speech in which as many words are said as a command to stop has."""
 _LATE_S: Final = 0.3
@@ -70,6 +74,7 @@ _UTTERANCES: Final = 4
 """Utterances whose transcripts may still come."""
 _LOUD_DB: Final = 6.0
 """Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
+_FRAME: Final = round(FRAME_S * RATE_HZ)
 _IN_STEP_S: Final = 60.0
 
 
@@ -141,6 +146,11 @@ class Ears:
         self.blocks = 0
         self._on = True
         self._level = LevelMeter()
+        self._level_db = QUIETEST_DB
+        """The last one that was measured."""
+        self._doze = Doze(self.sound.input_rate_hz)
+        self._held: deque[tuple[Samples, float]] = deque()
+        """Quiet blocks that are heard if something follows."""
         self._own = OwnVoice()
         self._onset_s = 0.0
         self._suspected: dict[int, SpottedPhrase | None] = {}
@@ -353,10 +363,14 @@ class Ears:
                 self._tell_time()
 
     @property
+    def _quiet(self) -> bool:
+        """True if nothing sounds that could be speech."""
+        return not self._on or (self._endpointer.activity.asleep and not self._endpointer.speaking)
+
+    @property
     def _resting(self) -> bool:
         """True if nothing sounds that could be speech or the robot's own voice, so that a block may wait for others."""
-        quiet = not self._on or (self._endpointer.activity.asleep and not self._endpointer.speaking)
-        return quiet and not self.sound.echo.far_active and not self.settings.in_step
+        return self._quiet and not self.sound.echo.far_active and not self.settings.in_step
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
         """A block of the device's."""
@@ -378,15 +392,53 @@ class Ears:
         self._in_count += len(block)
         if not np.isfinite(block).all():  # one such sample would stay in the canceller's filters for ever
             block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
+        if self._doze.sleeps(block, may=self._quiet and self.sound.echo.idle) and self._in_frames(block):
+            self._put_off(block, adc_s)
+            return
+        while self._held:
+            self._hear_block(*self._held.popleft(), measured=True)
+        self._hear_block(block, adc_s)
+        self._open.pass_on()
+
+    def _in_frames(self, block: Samples) -> bool:
+        """True if the block is a whole number of frames of the canceller's."""
+        return len(block) * RATE_HZ % (self.sound.input_rate_hz * _FRAME) == 0
+
+    def _put_off(self, block: Samples, adc_s: float) -> None:
+        """Leaves a quiet block until something follows; the clock goes on."""
+        self._count += self._length(block)
+        self._held.append((block, adc_s))
+        if len(self._held) * len(block) > LEAD_S * self.sound.input_rate_hz:
+            self._skip()
+        if self._time(self._count) - self._level_s > _ASLEEP_LEVEL_S:
+            self._level.reset()
+            self._tell_level(self._level_db)
+
+    def _length(self, block: Samples) -> int:
+        """Samples of a block at 16 kHz."""
+        return round(len(block) * RATE_HZ / self.sound.input_rate_hz)
+
+    def _skip(self) -> None:
+        """Leaves out the oldest block that was put off."""
+        block, adc_s = self._held.popleft()
+        self.sound.echo.skip(len(block), adc_s)
+        self._heard += self._length(block)
+        self._base += self._length(block)
+
+    def _hear_block(self, block: Samples, adc_s: float, *, measured: bool = False) -> None:
+        """A block by canceller, voice activity and spotter.
+
+        Args:
+            measured: Its level was told, and its samples are counted.
+        """
         clean = self.sound.echo.near(block, adc_s)
-        at = 0
+        at = len(clean) if measured else 0
         while at < len(clean):
             end = at + self._level.missing
             self._measure(clean[at:end])
             at = end
         for frame in self.sound.echo.released:
             self._hear_frame(frame)
-        self._open.pass_on()
 
     def _measure(self, piece: Samples) -> None:
         """Sound at 16 kHz, not beyond the next ``Level``."""
@@ -396,6 +448,7 @@ class Ears:
             return
         measured_db = self._level.add(piece)
         if measured_db is not None:
+            self._level_db = measured_db
             self._tell_level(measured_db)
 
     def _hear_frame(self, frame: Frame) -> None:
@@ -496,6 +549,8 @@ class Ears:
 
     def _forget(self) -> None:
         """Forgets all that was heard before; what follows has nothing to do with it."""
+        while self._held:
+            self._skip()
         self._endpointer.reset()
         if self._double_talk is not None:
             self._double_talk.reset()
@@ -528,7 +583,9 @@ class Ears:
     def _begin_again(self) -> None:
         """The first block after some that are missing; the device may have come back with another rate."""
         self._fresh = False
+        self._held.clear()
         self.sound.renew(anew=self._failing)
+        self._doze = Doze(self.sound.input_rate_hz)
         self._clock, self._in_count, self._count, self._heard = StreamClock(), 0, 0, 0
         self._level.reset()
         self._forget()

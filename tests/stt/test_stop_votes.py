@@ -124,6 +124,17 @@ def test_a_word_is_heard_in_what_is_left_while_the_robot_says_the_same(heard: He
     assert (keyword.phrase, keyword.foreign) == ("stop", False)
 
 
+def test_a_doubtful_word_in_what_is_left_is_the_robots_own_if_the_robot_says_the_same(heard: Heard) -> None:
+    word = clip("stop", "slt")[0]
+    noise = np.random.default_rng(3).normal(0, 0.05, len(word)).astype(np.float32)
+    assert heard.hear(SILENCE, word + noise, SILENCE) != []
+    suspected = heard.spotter.suspected(0.0, 2.0)
+    assert suspected is not None
+    assert suspected.score < 0.95, "else nothing is shown"
+    assert heard.hear(SILENCE, word + noise, word) == []
+    assert heard.hear(SILENCE, word, word) != [], "a clear one is somebody else's"
+
+
 def test_a_word_in_the_first_moments_after_the_robots_own_is_heard(heard: Heard) -> None:
     """The robot is silent again, so that what it said explains nothing any more."""
     own, own_end_s = clip("shall i stop", "slt")
