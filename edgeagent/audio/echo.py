@@ -192,7 +192,8 @@ class EchoCanceller:
         return np.concatenate(clean)
 
     def skip(self, count: int, adc_s: float) -> None:
-        """Leaves out samples of the microphone, whole frames of 10 ms, in which nobody spoke; only where ``idle``."""
+        """Leaves out samples of the microphone in which nobody spoke, a whole number of them at ``rate_hz``; only where
+        ``idle``."""
         self._clock.observe(self._in_count / self._in_hz, adc_s)
         self._in_count += count
         self._count += round(count * self._rate_hz / self._in_hz)

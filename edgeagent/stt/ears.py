@@ -22,7 +22,7 @@ import numpy as np
 from edgeagent.audio.device import Fill, Samples, SoundDevice
 from edgeagent.audio.double_talk import DoubleTalk
 from edgeagent.audio.duplex import Duplex
-from edgeagent.audio.early_echo import FRAME_S, Frame
+from edgeagent.audio.early_echo import Frame
 from edgeagent.audio.echo import Mode
 from edgeagent.audio.endpoint import Endpointer, EndpointSettings, HardEnd, SoftEnd, SpeechStarted, VoiceEvent
 from edgeagent.audio.stream_clock import StreamClock
@@ -74,7 +74,6 @@ _UTTERANCES: Final = 4
 """Utterances whose transcripts may still come."""
 _LOUD_DB: Final = 6.0
 """Over the room's floor; a person at 5 dB SNR is louder in most frames of a word."""
-_FRAME: Final = round(FRAME_S * RATE_HZ)
 _IN_STEP_S: Final = 60.0
 
 
@@ -392,17 +391,14 @@ class Ears:
         self._in_count += len(block)
         if not np.isfinite(block).all():  # one such sample would stay in the canceller's filters for ever
             block = np.nan_to_num(block, nan=0.0, posinf=1.0, neginf=-1.0)
-        if self._doze.sleeps(block, may=self._quiet and self.sound.echo.idle) and self._in_frames(block):
+        sleeps = self._doze.sleeps(block, may=self._quiet and self.sound.echo.idle)
+        if sleeps and len(block) * RATE_HZ % self.sound.input_rate_hz == 0:  # else the clock would go wrong
             self._put_off(block, adc_s)
             return
         while self._held:
             self._hear_block(*self._held.popleft(), measured=True)
         self._hear_block(block, adc_s)
         self._open.pass_on()
-
-    def _in_frames(self, block: Samples) -> bool:
-        """True if the block is a whole number of frames of the canceller's."""
-        return len(block) * RATE_HZ % (self.sound.input_rate_hz * _FRAME) == 0
 
     def _put_off(self, block: Samples, adc_s: float) -> None:
         """Leaves a quiet block until something follows; the clock goes on."""
@@ -416,7 +412,7 @@ class Ears:
 
     def _length(self, block: Samples) -> int:
         """Samples of a block at 16 kHz."""
-        return round(len(block) * RATE_HZ / self.sound.input_rate_hz)
+        return len(block) * RATE_HZ // self.sound.input_rate_hz
 
     def _skip(self) -> None:
         """Leaves out the oldest block that was put off."""

@@ -48,6 +48,7 @@ class Heard:
         silent=False,
         begin_s=1.0,
         speaker="en-gb",
+        pauses=(0.0, 0.0),
         **fields,
     ):
         options = {name: fields.pop(name) for name in ("mode", "noise_suppression") if name in fields}
@@ -56,6 +57,10 @@ class Heard:
         voice = np.zeros(1, np.float32) if silent else robot(rate_hz, seconds, begin_s=begin_s, voice=speaker)
         if not silent:
             self.room.calibrate(voice, rate_hz)
+        begin, end = (round(at_s * rate_hz) for at_s in pauses)
+        voice[begin:end] = 0
+        self.skipped = 0
+        """Blocks that were left out in the robot's pause."""
         self.canceller = EchoCanceller(rate_hz, rate_hz, xruns=self.room.xruns if told else None, **options)
         self.track = []
         """(aligned, delay_s, far_active) after each block."""
@@ -76,6 +81,11 @@ class Heard:
                 self.canceller.far(*kept.pop(0))
 
         def take(block, adc_s):
+            if self.canceller.idle and at < end - rate_hz:
+                self.canceller.skip(len(block), adc_s)
+                self.skipped += 1
+                clean.append(np.zeros(len(block) * OUT // rate_hz, np.float32))
+                return
             clean.append(self.canceller.near(block, adc_s if times is None else times("near", adc_s)))
             self.counts.append((self.counts[-1] if self.counts else 0) + len(clean[-1]))
             self.track.append((self.canceller.aligned, self.canceller.delay_s, self.canceller.far_active))
@@ -143,6 +153,26 @@ def test_the_echo_is_removed(echo_gain_db, rt60_s, drift_ppm):
     assert heard.voiced(4) < 0.02
     assert heard.canceller.removed_db > 25
     assert heard.canceller.delay_s == pytest.approx(0.06, abs=0.001)
+
+
+@pytest.mark.parametrize("rate_hz", [16_000, 44_100])
+def test_the_echo_is_removed_at_once_after_sound_that_was_left_out(rate_hz):
+    heard = Heard(30, pauses=(6, 24), rate_hz=rate_hz, drift_ppm=100, echo_gain_db=-6)
+    assert heard.skipped > 1_400
+    assert heard.removed_db(24.2, 26) > 35
+    assert heard.canceller.delay_s == pytest.approx(0.06, abs=0.002)
+
+
+def test_the_echo_is_learnt_anew_after_a_long_time_that_was_left_out():
+    heard = Heard(4)
+    assert heard.canceller.aligned
+    silence = np.zeros(160, np.float32)
+    for number in range(29_900):
+        heard.canceller.skip(len(silence), 4 + number / 100)
+    assert heard.canceller.aligned
+    for number in range(29_900, 30_100):
+        heard.canceller.skip(len(silence), 4 + number / 100)
+    assert not heard.canceller.aligned
 
 
 def test_a_drift_that_the_times_do_not_tell_is_left_to_aec3_and_the_gate():

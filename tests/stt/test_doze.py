@@ -17,7 +17,8 @@ from edgeagent.stt import (
     SpeechStarted,
 )
 from edgeagent.testing import Room, RoomSettings, synthesised
-from tests.stt.listening import Listening, Notes, listening
+from tests.stt.listening import Notes, listening
+from tests.stt.test_ears_bad_input import LIMIT_S, Microphone, Told
 
 HZ = 48_000
 BLOCK = HZ // 100
@@ -74,11 +75,11 @@ def test_noise_that_begins_wakes_them_until_it_is_the_rooms() -> None:
 
 
 def test_noise_that_grows_slowly_is_heard_now_and_then() -> None:
-    """Or a fan that starts up in half a minute would be unknown to whoever looks for louder sounds."""
-    grows = noise(60.0) * np.geomspace(1.0, 10.0, 60 * HZ).astype(np.float32)
+    """Or a fan that starts up in minutes would be unknown to whoever looks for louder sounds."""
+    grows = noise(200.0) * np.geomspace(1.0, 10.0, 200 * HZ).astype(np.float32)
     found = judged(Doze(HZ), np.concatenate((noise(5.0, seed=1), grows)))
     heard = [at for at, asleep in enumerate(found) if not asleep]
-    assert max(np.diff(heard)) < 1_500, "a quarter of 20 dB"
+    assert max(np.diff([*heard, len(found)])) < 5_000, "a quarter of 20 dB"
 
 
 def test_what_is_as_loud_as_noise_that_has_ended_wakes_them() -> None:
@@ -188,15 +189,32 @@ def test_ears_that_were_closed_have_not_heard_what_was_said_meanwhile() -> None:
     assert here.of(HardEnd)[0].at_s == pytest.approx(end_s, abs=0.2)
 
 
-def test_blocks_that_are_no_whole_frames_are_heard_as_ever() -> None:
-    """At 22,050 Hz a block of 10 ms has 220 samples, and half of one is missing."""
-    room = Room(RoomSettings(rate_hz=22_000, noise_snr_db=30, block_ms=5))
-    here = Listening(Notes(), room=room)
+def test_the_robots_own_voice_is_heard_though_no_echo_is(counted: Counted) -> None:
+    playback = PlaybackQueue(RATE_HZ)
+    with listening(Notes(), room=quiet_room(echo_gain_db=-60), fill=playback.fill) as here:
+        here.run(10.0)
+        before_s = counted.seconds
+        playback.write(playback.begin(), synthesised("the kitchen is warm. " * 4, "en-gb", RATE_HZ))
+        here.run(5.0)
+    assert counted.seconds - before_s > 5.0
+
+
+@pytest.mark.parametrize("rate_hz", [22_050, 44_100])
+def test_the_time_of_speech_is_right_at_every_rate(rate_hz: int) -> None:
+    """At 22,050 Hz a block of 220 samples is 159.6 at 16 kHz."""
+    microphone = Microphone(rate_hz)
+    told = Told(microphone)
+    told.ears.open_sound()
+    second = rate_hz // 100 * 100
+    room = np.random.default_rng(1).normal(0, 3e-4, second).astype(np.float32)
+    said = synthesised("could you go to the kitchen", "slt", rate_hz)[:second]
     try:
-        here.ears.open_sound()
-        sound = synthesised("go to the kitchen", "slt", 22_000)
-        room.say(sound, 22_000, 15.0)
-        here.run(18.0)
+        for _ in range(100):
+            microphone.deliver(room)
+            assert told.ears.settle(LIMIT_S)
+        begin_s = microphone.now_s
+        microphone.deliver(np.concatenate((0.3 / np.abs(said).max() * said, room, room)))
+        assert told.ears.settle(LIMIT_S)
     finally:
-        here.ears.close()
-    assert [start.at_s for start in here.of(SpeechStarted)] == pytest.approx([15.0], abs=0.15)
+        told.ears.close()
+    assert [start.at_s for start in told.of(SpeechStarted)] == pytest.approx([begin_s], abs=0.12)
