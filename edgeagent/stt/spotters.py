@@ -58,7 +58,7 @@ class PhraseListener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """What ``feed`` was given."""
+    """A block as ``feed`` was given it."""
 
     at_s: float
     raw: Samples
