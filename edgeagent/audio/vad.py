@@ -264,6 +264,10 @@ class VoiceActivity:
         """The next samples of the stream, at 16 kHz and of any number; returns the frames that they complete."""
         return [self._look(frame) for frame in self._frames(block)]
 
+    def skip(self, count: int) -> None:
+        """Takes note of samples that nobody spoke in, and that are left out."""
+        self._talk *= (1 - _TALK_SHARE * _ASLEEP) ** (count / FRAME)
+
     def _frames(self, block: Samples) -> Iterator[Samples]:
         samples = np.concatenate((self._waiting, block)) if len(self._waiting) else block
         whole = len(samples) - len(samples) % FRAME

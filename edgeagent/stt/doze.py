@@ -24,19 +24,21 @@ each syllable; voice activity asks for 6.5 dB."""
 _BANDS_HZ: Final = (2_000, 8_000)
 """Rates to which the sound is averaged, and then differenced: what is left is 0.2 to 1 and 0.7 to 4 kHz or so, without
 an offset and with hardly any hum. In one band alone a voice is lost in hiss, or in rumble."""
-_SHARE: Final = 0.25
-"""By which a block of 10 ms changes the level: a syllable changes it, and steady noise by a few tenths of a decibel."""
-_EVERY: Final = 8
+_SMOOTH_S: Final = 0.04
+"""Time constant of the level: a syllable changes it, and steady noise by a few tenths of a decibel."""
+_EVERY_S: Final = 0.08
 _KEPT: Final = 64
-"""Every eighth level is kept, five seconds; the room is their median."""
+"""A level is kept so often, for five seconds; the room is their median."""
 _KNOWN: Final = 16
 """Levels from which on the room is known."""
+_LATELY: Final = 5
+"""Levels of which the mean is the room where it is less: noise that has ended hides nobody for longer than 0.4 s."""
 _SILENT: Final = 10**-7.5
 """Power of a room that is never taken for less, as voice activity has it."""
 
 
 class Doze:
-    """Judges blocks of 10 ms.
+    """Judges block after block, of 20 ms at most.
 
     Args:
         rate_hz: Of the microphone.
@@ -54,10 +56,11 @@ class Doze:
         Args:
             may: Nothing was heard for a while that could be speech, and the loudspeaker is silent.
         """
+        length_s = len(block) / self._rate_hz
         for band in self._bands:
-            band.take(block)
+            band.take(block, length_s)
         quiet = may and all(band.is_quiet for band in self._bands)
-        self._quiet_s = self._quiet_s + len(block) / self._rate_hz if quiet else 0.0
+        self._quiet_s = self._quiet_s + length_s if quiet else 0.0
         asleep = self._quiet_s > _AFTER_S
         if asleep is not self._asleep:
             self._asleep = asleep
@@ -70,28 +73,31 @@ class _Band:
     """Level of a band, and of the room in it.
 
     Attributes:
-        room: Median of the level, as a power.
+        room: Median of the level, as a power, or less if it has become less.
         bound: The room when the ears fell asleep, or infinite: one that has grown since is heard again.
     """
 
     def __init__(self, width: int) -> None:
         self._width = width
-        self._count = 0
+        self._since_s = 0.0
         self._level = 0.0
         self._levels: deque[float] = deque(maxlen=_KEPT)
         self.room, self.bound = _SILENT, math.inf
 
-    def take(self, block: Samples) -> None:
-        """The next block of 10 ms."""
+    def take(self, block: Samples, length_s: float) -> None:
+        """The next block."""
         width = self._width
         means = np.add.reduce(block[: len(block) // width * width].reshape(-1, width), axis=1)
         apart = means[1:] - means[:-1]
         power = float(np.dot(apart, apart)) / (width * width * max(len(apart), 1))
-        self._level += _SHARE * (power - self._level)
-        self._count += 1
-        if self._count % _EVERY == 0:
+        self._level += min(length_s / _SMOOTH_S, 1.0) * (power - self._level)
+        self._since_s += length_s
+        if self._since_s >= _EVERY_S:
+            self._since_s = 0.0
             self._levels.append(self._level)
-            self.room = max(sorted(self._levels)[len(self._levels) // 2], _SILENT)
+            median = sorted(self._levels)[len(self._levels) // 2]
+            lately = list(self._levels)[-_LATELY:]
+            self.room = max(min(median, sum(lately) / len(lately)), _SILENT)
 
     @property
     def is_quiet(self) -> bool:

@@ -373,6 +373,8 @@ class Ears:
 
     def _hear(self, block: Samples, adc_s: float, taken_s: float) -> None:
         """A block of the device's."""
+        if not len(block):
+            return
         self.blocks += 1
         late = self._lateness.of(time.monotonic() - taken_s, len(block) / self.sound.input_rate_hz)
         if late.begins:
@@ -404,7 +406,7 @@ class Ears:
         """Leaves a quiet block until something follows; the clock goes on."""
         self._count += self._length(block)
         self._held.append((block, adc_s))
-        if len(self._held) * len(block) > LEAD_S * self.sound.input_rate_hz:
+        while sum(len(held) for held, _ in self._held) > LEAD_S * self.sound.input_rate_hz:
             self._skip()
         if self._time(self._count) - self._level_s > _ASLEEP_LEVEL_S:
             self._level.reset()
@@ -418,17 +420,22 @@ class Ears:
         """Leaves out the oldest block that was put off."""
         block, adc_s = self._held.popleft()
         self.sound.echo.skip(len(block), adc_s)
-        self._heard += self._length(block)
-        self._base += self._length(block)
+        length = self._length(block)
+        self._endpointer.activity.skip(length)
+        self._heard += length
+        self._base += length
 
     def _hear_block(self, block: Samples, adc_s: float, *, measured: bool = False) -> None:
         """A block by canceller, voice activity and spotter.
 
         Args:
-            measured: Its level was told, and its samples are counted.
+            measured: Its level was told, and as many samples are counted as it should have.
         """
         clean = self.sound.echo.near(block, adc_s)
-        at = len(clean) if measured else 0
+        at = 0
+        if measured:
+            self._count += len(clean) - self._length(block)  # resampler and canceller give them in bursts
+            at = len(clean)
         while at < len(clean):
             end = at + self._level.missing
             self._measure(clean[at:end])
@@ -579,7 +586,8 @@ class Ears:
     def _begin_again(self) -> None:
         """The first block after some that are missing; the device may have come back with another rate."""
         self._fresh = False
-        self._held.clear()
+        while self._held:
+            self._skip()
         self.sound.renew(anew=self._failing)
         self._doze = Doze(self.sound.input_rate_hz)
         self._clock, self._in_count, self._count, self._heard = StreamClock(), 0, 0, 0

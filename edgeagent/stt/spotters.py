@@ -171,8 +171,7 @@ class KeyPhraseSpotter:
             self._lost = False
             network.reset()
         for block in rest:
-            left = None if block.played is None else block.samples
-            for keyword in network.process(block.raw, block.at_s, left=left, played=block.played):
+            for keyword in network.process(block.raw, block.at_s, left=block.samples, played=block.played):
                 if self.tell(keyword) is False:
                     network.refuse(keyword.phrase)
 

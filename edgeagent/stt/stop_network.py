@@ -116,12 +116,13 @@ class StopNetwork:
         with self._lock:
             return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
 
-    def likeliest(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
-        """Returns the word that was most likely to end between two times, told or not; None if nothing was heard then,
-        or three seconds have passed."""
+    def likeliest(self, begin_s: float, end_s: float, *, but: Collection[str] = ()) -> SpottedPhrase | None:
+        """Returns the word that was most likely to end between two times, told or not, ``but`` for some; None if
+        nothing was heard then, or three seconds have passed."""
         with self._lock:
             heard = [(at_s, scores) for at_s, scores in self._scores if begin_s <= at_s - _AFTER_S <= end_s]
-        found = [(float(scores[number]), number, at_s - _AFTER_S) for at_s, scores in heard for number in self._words]
+        words = [number for number in self._words if WORDS[number - 1] not in but]
+        found = [(float(scores[number]), number, at_s - _AFTER_S) for at_s, scores in heard for number in words]
         if not found:
             return None
         score, number, word_s = max(found)

@@ -8,6 +8,7 @@ own. Knows nothing of what was meant. ``likely`` and ``likeliest`` may be asked 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
@@ -27,8 +28,8 @@ that the robot says is somebody else's if it is as clear in what is left: in 45 
 to +6 dB four had 0.79 to 0.86 there."""
 _PLAYED_S: Final = (-1.3, 0.3)
 """Beside the end of a word, when it may have been played: a sound system may keep a second of sound."""
-_TAIL_S: Final = 0.1
-"""Seconds after the robot's speech in which a word may end that was said in it."""
+_TAIL_S: Final = 0.2
+"""Seconds after the robot's speech in which a word may end that began in it."""
 
 
 class StopVotes:
@@ -42,39 +43,38 @@ class StopVotes:
     """
 
     def __init__(self, words: Collection[str]) -> None:
+        self._words = tuple(words)
         self._microphone = StopNetwork(words)
         self._left, self._played = self._microphone.twin(), self._microphone.twin()
-        self._speaking = False
-        self._spoke_until_s: float | None = None
+        self._spoke_until_s = -math.inf
 
     def reset(self) -> None:
         """Forgets what was heard: what follows has nothing to do with it."""
         for network in (self._microphone, self._left, self._played):
             network.reset()
-        self._speaking, self._spoke_until_s = False, None
+        self._spoke_until_s = -math.inf
 
     def process(
-        self, microphone: Samples, at_s: float, *, left: Samples | None = None, played: Samples | None = None
+        self, microphone: Samples, at_s: float, *, left: Samples, played: Samples | None = None
     ) -> list[SpottedPhrase]:
         """Hears the next block.
 
         Args:
             microphone: At 16 kHz in [-1, 1], any number.
             at_s: Time of the first sample, in seconds.
-            left: As many samples without the robot's own voice; None: it is silent.
-            played: As many samples as the loudspeaker played them, a second before their echo at most.
+            left: As many samples without the robot's own voice.
+            played: As many samples as the loudspeaker played them, a second before their echo at most; None: it is
+                silent.
 
         Returns:
             The words that have just ended, usually none.
         """
-        began, self._speaking = left is not None and not self._speaking, left is not None
-        if left is None or played is None:
-            return self._others(self._microphone.process(microphone, at_s), self._microphone)
-        if began:
-            self._left.reset()
-        self._spoke_until_s = at_s
-        self._played.process(played, at_s)
+        if played is not None:
+            self._spoke_until_s = at_s
+            self._played.process(played, at_s)
         found = self._others(self._microphone.process(microphone, at_s), self._microphone)
+        if at_s > self._spoke_until_s + _TAIL_S:
+            return found
         found += self._others(self._left.process(left, at_s), self._left, unless_clear=True)
         return [
             replace(keyword, foreign=keyword.score >= _CLEAR and self._said(keyword) < _FOREIGN) for keyword in found
@@ -89,16 +89,15 @@ class StopVotes:
         """Returns how likely a word was at most, from 0 to 1, between two times, and not the robot's own; 1 if not all
         of that was heard, because the stream began later or three seconds have passed."""
         left = self._left.most(word, begin_s, end_s)
-        own = self._is_own(SpottedPhrase(word, begin_s, end_s, end_s, 0.0))
+        own = self._is_own(word, begin_s, end_s)
         return left if own else max(left, self._microphone.likely(word, begin_s, end_s))
 
     def likeliest(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
         """Returns the word that was most likely to end between two times, told or not, and not the robot's own; None if
         nothing was heard then, or three seconds have passed."""
-        heard = self._microphone.likeliest(begin_s, end_s)
-        left = self._left.likeliest(begin_s, end_s)
-        words = [word for word in (left, None if heard is None or self._is_own(heard) else heard) if word is not None]
-        return max(words, key=lambda word: word.score, default=None)
+        own = [word for word in self._words if self._is_own(word, begin_s, end_s)]
+        found = (self._left.likeliest(begin_s, end_s), self._microphone.likeliest(begin_s, end_s, but=own))
+        return max((word for word in found if word is not None), key=lambda word: word.score, default=None)
 
     def _others(
         self, found: list[SpottedPhrase], network: StopNetwork, *, unless_clear: bool = False
@@ -108,7 +107,11 @@ class StopVotes:
         Args:
             unless_clear: A clear word is none of the robot's own.
         """
-        own = [word for word in found if self._is_own(word) and not (unless_clear and word.score >= _CLEAR)]
+        own = [
+            word
+            for word in found
+            if self._is_own(word.phrase, word.end_s, word.end_s) and not (unless_clear and word.score >= _CLEAR)
+        ]
         for word in own:
             network.refuse(word.phrase)
         return [word for word in found if word not in own]
@@ -118,7 +121,8 @@ class StopVotes:
         before_s, after_s = _PLAYED_S
         return self._played.most(keyword.phrase, keyword.end_s + before_s, keyword.end_s + after_s)
 
-    def _is_own(self, keyword: SpottedPhrase) -> bool:
-        """True if a word that ends in the robot's speech is one that it said."""
-        until_s = self._spoke_until_s
-        return until_s is not None and keyword.end_s < until_s + _TAIL_S and self._said(keyword) >= OWN
+    def _is_own(self, word: str, begin_s: float, end_s: float) -> bool:
+        """True if a word that ends in the robot's speech, between two times, is one that it said."""
+        before_s, after_s = _PLAYED_S
+        spoken = begin_s < self._spoke_until_s + _TAIL_S
+        return spoken and self._played.most(word, begin_s + before_s, end_s + after_s) >= OWN

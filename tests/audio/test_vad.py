@@ -112,6 +112,22 @@ def test_talk_in_the_background_is_not_for_the_robot_but_a_louder_person_is():
     assert np.mean(heard[800 : round(100 * said.end_s)] >= vad.VOICE) > 0.5
 
 
+def test_talk_in_the_background_is_over_after_a_silence_that_was_left_out():
+    room = Room(RoomSettings(rate_hz=RATE_HZ))
+    voices = [synthesised(f"{LINE} {i} and {LINE}", v, RATE_HZ) for i, v in enumerate(("kal", "rms", "awb", "en-gb"))]
+    room.add_babble(voices, snr_db=10, rate_hz=RATE_HZ)
+    room.run(15)
+    quiet, soft = hiss(6, -60), speech(level_dbfs=-53)
+    soft += hiss(len(soft) / RATE_HZ, -60, seed=1)[: len(soft)]
+    heard = {}
+    for skipped_s in (0, 600):
+        activity = VoiceActivity()
+        probabilities(np.concatenate((room.recorded.microphone, quiet)), activity)
+        activity.skip(skipped_s * RATE_HZ)
+        heard[skipped_s] = np.mean(probabilities(soft, activity) >= vad.VOICE)
+    assert heard[600] > heard[0] + 0.1
+
+
 # --- sound that is not as it should be ------------------------------------------------------------------------------
 
 

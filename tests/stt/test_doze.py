@@ -87,6 +87,16 @@ def test_what_is_as_loud_as_noise_that_has_ended_wakes_them() -> None:
     assert not all(judged(Doze(HZ), sound)[-90:])
 
 
+@pytest.mark.parametrize("after_s", [0.5, 1.0, 2.0])
+def test_a_voice_softer_than_noise_that_has_ended_wakes_them(after_s: float) -> None:
+    sound = np.concatenate((noise(20.0, -35.0), noise(5.0, -65.0, seed=1)))
+    said = synthesised("stop", "rms", HZ)
+    begin = round((20.0 + after_s) * HZ)
+    sound[begin : begin + len(said)] += said * np.float32(10 ** (-45 / 20) / np.std(said))
+    first = begin // BLOCK
+    assert not all(judged(Doze(HZ), sound)[first : first + 30])
+
+
 def test_nothing_is_slept_through_that_must_be_heard() -> None:
     doze = Doze(HZ)
     assert not any(judged(doze, noise(8.0), may=False))
@@ -197,6 +207,24 @@ def test_the_robots_own_voice_is_heard_though_no_echo_is(counted: Counted) -> No
         playback.write(playback.begin(), synthesised("the kitchen is warm. " * 4, "en-gb", RATE_HZ))
         here.run(5.0)
     assert counted.seconds - before_s > 5.0
+
+
+@pytest.mark.parametrize("rate_hz", [44_100, 48_000])
+def test_the_clock_keeps_time_through_many_wakings(rate_hz: int) -> None:
+    """Resampler and canceller give their samples in bursts."""
+    microphone = Microphone(rate_hz)
+    told = Told(microphone)
+    told.ears.open_sound()
+    random = np.random.default_rng(1)
+    room = random.normal(0, 3e-4, round(3.7 * rate_hz)).astype(np.float32)
+    room[: rate_hz // 10] *= 5
+    try:
+        for _ in range(60):
+            microphone.deliver(room)
+            assert told.ears.settle(LIMIT_S)
+            assert told.ears.now_s == pytest.approx(microphone.now_s, abs=0.06)
+    finally:
+        told.ears.close()
 
 
 @pytest.mark.parametrize("rate_hz", [22_050, 44_100])
