@@ -89,7 +89,7 @@ def test_what_is_as_loud_as_noise_that_has_ended_wakes_them() -> None:
 
 @pytest.mark.parametrize("after_s", [0.5, 1.0, 2.0])
 def test_a_voice_softer_than_noise_that_has_ended_wakes_them(after_s: float) -> None:
-    sound = np.concatenate((noise(20.0, -35.0), noise(5.0, -65.0, seed=1)))
+    sound = np.concatenate((noise(20.0, -20.0), noise(5.0, -65.0, seed=1)))
     said = synthesised("stop", "rms", HZ)
     begin = round((20.0 + after_s) * HZ)
     sound[begin : begin + len(said)] += said * np.float32(10 ** (-45 / 20) / np.std(said))
