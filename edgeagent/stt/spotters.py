@@ -21,8 +21,9 @@ from edgeagent.stt.stop_votes import StopVotes
 
 __all__ = ["KeyPhraseSpotter", "PhraseListener"]
 
-POSSIBLE: Final = 0.1
-"""Probability by the network from which on PocketSphinx is believed; ``docs/figures.md`` has the cost."""
+POSSIBLE, PROBABLE = 0.1, 0.5
+"""Probability by the network from which on PocketSphinx is believed, and the same while the robot speaks, of whose "on
+my way" PocketSphinx makes "halt". ``docs/figures.md`` has the cost of the first."""
 _AROUND_S: Final = (-0.6, 0.3)
 """Beside the end of a word as PocketSphinx tells it, where the network is asked."""
 _SAME_S: Final = 0.6
@@ -187,7 +188,8 @@ class KeyPhraseSpotter:
         if self._network is None or keyword.phrase not in self.learnt:
             return self.on_keyword(keyword)
         before_s, after_s = _AROUND_S
-        if self._network.likely(keyword.phrase, keyword.end_s + before_s, keyword.end_s + after_s) < POSSIBLE:
+        least = PROBABLE if self._network.speaks(keyword.end_s) else POSSIBLE
+        if self._network.likely(keyword.phrase, keyword.end_s + before_s, keyword.end_s + after_s) < least:
             return False
         return self.tell(keyword)
 

@@ -46,13 +46,14 @@ class StopVotes:
         self._words = tuple(words)
         self._microphone = StopNetwork(words)
         self._left, self._played = self._microphone.twin(), self._microphone.twin()
+        self._hears_left = False
         self._spoke_until_s = -math.inf
 
     def reset(self) -> None:
         """Forgets what was heard: what follows has nothing to do with it."""
         for network in (self._microphone, self._left, self._played):
             network.reset()
-        self._spoke_until_s = -math.inf
+        self._hears_left, self._spoke_until_s = False, -math.inf
 
     def process(
         self, microphone: Samples, at_s: float, *, left: Samples, played: Samples | None = None
@@ -73,8 +74,11 @@ class StopVotes:
             self._spoke_until_s = at_s
             self._played.process(played, at_s)
         found = self._others(self._microphone.process(microphone, at_s), self._microphone)
-        if at_s > self._spoke_until_s + _TAIL_S:
+        before, self._hears_left = self._hears_left, at_s <= self._spoke_until_s + _TAIL_S
+        if not self._hears_left:
             return found
+        if not before:
+            self._left.reset()
         found += self._others(self._left.process(left, at_s), self._left, unless_clear=True)
         return [
             replace(keyword, foreign=keyword.score >= _CLEAR and self._said(keyword) < _FOREIGN) for keyword in found
@@ -84,6 +88,10 @@ class StopVotes:
         """Lets a word be found again at once: the one that was found did not count."""
         self._microphone.refuse(word)
         self._left.refuse(word)
+
+    def speaks(self, at_s: float) -> bool:
+        """True if a word that ends then may have been said in the robot's newest speech. Any thread."""
+        return at_s < self._spoke_until_s + _TAIL_S
 
     def likely(self, word: str, begin_s: float, end_s: float) -> float:
         """Returns how likely a word was at most, from 0 to 1, between two times, and not the robot's own; 1 if not all
@@ -124,5 +132,4 @@ class StopVotes:
     def _is_own(self, word: str, begin_s: float, end_s: float) -> bool:
         """True if a word that ends in the robot's speech, between two times, is one that it said."""
         before_s, after_s = _PLAYED_S
-        spoken = begin_s < self._spoke_until_s + _TAIL_S
-        return spoken and self._played.most(word, begin_s + before_s, end_s + after_s) >= OWN
+        return self.speaks(begin_s) and self._played.most(word, begin_s + before_s, end_s + after_s) >= OWN

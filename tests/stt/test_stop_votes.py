@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from edgeagent.audio import Samples
-from edgeagent.stt import STOP_WORDS, KeyPhraseSpotter, SpottedPhrase
+from edgeagent.stt import STOP_WORDS, KeyPhraseSpotter, SpottedPhrase, StopNetwork
 from tests.stt.test_stop_network import RATE_HZ, clip
 
 TALK = "the battery is full and the lamp in the hall is on"
@@ -132,6 +132,37 @@ def test_a_word_in_the_first_moments_after_the_robots_own_is_heard(heard: Heard)
     for at in range(0, len(person), 160):
         heard.spotter.feed(person[at : at + 160], begin_s + at / RATE_HZ)
     assert [heard.told.get().phrase for _ in range(heard.told.qsize())] == ["stop"]
+
+
+@pytest.mark.parametrize("before_s", [0.05, 0.14, 0.22])
+def test_a_word_at_the_end_of_a_speech_is_not_heard_again_in_the_next_one(heard: Heard, before_s: float) -> None:
+    word, end_s = clip("stop", "heart")
+    silent_at = round((end_s - before_s) * RATE_HZ) // 160 * 160
+    silence = np.zeros(160, np.float32)
+    for at in range(0, len(word) // 160 * 160, 160):
+        block = word[at : at + 160]
+        heard.spotter.feed(block, at / RATE_HZ, raw=silence, played=silence, speaking=at < silent_at)
+    while not heard.told.empty():
+        heard.told.get()
+    talk = clip("on my way to the bedroom", "heart")[0][round(0.6 * RATE_HZ) :]
+    begin_s = 4.0
+    for at in range(silent_at, round(begin_s * RATE_HZ), 160):
+        heard.spotter.feed(silence, at / RATE_HZ, raw=silence)
+    for at in range(0, len(talk) // 160 * 160, 160):
+        block = talk[at : at + 160]
+        heard.spotter.feed(block, begin_s + at / RATE_HZ, raw=silence, played=block, speaking=True)
+    assert heard.told.empty()
+
+
+@pytest.mark.parametrize(("likely", "speaking", "counts"), [(0.2, True, False), (0.2, False, True), (0.6, True, True)])
+def test_pocketsphinx_needs_more_of_a_word_while_the_robot_speaks(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch, likely: float, speaking: bool, counts: bool
+) -> None:
+    monkeypatch.setattr(StopNetwork, "likely", lambda *_: likely)
+    silence = np.zeros(RATE_HZ, np.float32)
+    heard.spotter.feed(silence, 0.0, raw=silence, played=silence, speaking=speaking)
+    by_sphinx = SpottedPhrase("halt", -0.5, -0.1, 0.0, 1.0)
+    assert (heard.spotter.sphinx.on_keyword(by_sphinx) is not False) is counts
 
 
 @pytest.mark.parametrize("overlap_s", [0.1, 0.2, 0.3])
