@@ -106,15 +106,20 @@ class StopNetwork:
     def likely(self, word: str, begin_s: float, end_s: float) -> float:
         """Returns how likely a word was at most, from 0 to 1, between two times; 1 if the network has not heard all of
         that, because the stream began later or three seconds have passed."""
+        number = WORDS.index(word) + 1
         with self._lock:
-            complete = bool(self._scores) and self._scores[0][0] <= begin_s
-        return self.most(word, begin_s, end_s) if complete else 1.0
+            if not self._scores or self._scores[0][0] > begin_s:
+                return 1.0
+            return self._most(number, begin_s, end_s)
 
     def most(self, word: str, begin_s: float, end_s: float) -> float:
         """Returns how likely a word was at most, from 0 to 1, in what was heard between two times; 0 if nothing was."""
-        number = WORDS.index(word) + 1
         with self._lock:
-            return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
+            return self._most(WORDS.index(word) + 1, begin_s, end_s)
+
+    def _most(self, number: int, begin_s: float, end_s: float) -> float:
+        """The same for an output of the network. Under the lock."""
+        return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
 
     def likeliest(self, begin_s: float, end_s: float, *, but: Collection[str] = ()) -> SpottedPhrase | None:
         """Returns the word that was most likely to end between two times, told or not, ``but`` for some; None if

@@ -20,11 +20,11 @@ from edgeagent.stt.stop_network import StopNetwork
 __all__ = ["StopVotes"]
 
 OWN: Final = 0.3
-"""Probability of a word in what the loudspeaker plays from which on the microphone's is the robot's own. In 20 minutes
+"""Probability of a word in what the loudspeaker plays from which on the microphone's is the robot's own. In 42 minutes
 of its own speech at -12 to +6 dB, each word that the network was sure of in the microphone had 0.63 there at least."""
 _FOREIGN, _CLEAR = 0.1, 0.95
 """The same under which a word is certainly somebody else's, and the probability that it needs in what is heard. A word
-that the robot says is somebody else's if it is as clear in what is left: in 45 minutes of the robot's own speech at -20
+that the robot says is somebody else's if it is as clear in what is left: in 65 minutes of the robot's own speech at -20
 to +6 dB four had 0.79 to 0.86 there."""
 _PLAYED_S: Final = (-1.3, 0.3)
 """Beside the end of a word, when it may have been played: a sound system may keep a second of sound."""

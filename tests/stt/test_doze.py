@@ -127,8 +127,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     return Counted(monkeypatch)
 
 
-def quiet_room(**settings: object) -> Room:
-    return Room(RoomSettings(rate_hz=RATE_HZ, noise_snr_db=30, **settings))  # type: ignore[arg-type]  # as it is given
+def quiet_room(echo_gain_db: float = 0.0) -> Room:
+    return Room(RoomSettings(rate_hz=RATE_HZ, noise_snr_db=30, echo_gain_db=echo_gain_db))
 
 
 def test_a_quiet_room_is_not_heard_and_the_clock_goes_on(counted: Counted) -> None:
