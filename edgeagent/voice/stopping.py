@@ -118,8 +118,8 @@ class _SaidMeanwhile:
 
     @property
     def brief(self) -> bool:
-        """True if it is no longer than a command to stop, and has no stop word."""
-        return self.began_s is not None and self.ended_s - self.began_s <= _COMMAND_S and not self.stops
+        """True if it is no longer than a command to stop."""
+        return self.began_s is not None and self.ended_s - self.began_s <= _COMMAND_S
 
 
 class StopWatch:
@@ -333,8 +333,9 @@ class StopWatch:
             verdict = "denied"
         if word.was_guessed and begins(said.transcript, keyword.phrase):
             return None  # "stop", and then "watch out for the cat", is "stop watch" too
-        if verdict == "denied" and said.brief and not said.transcript.understood:
-            return None
+        doubtful = said.brief and not said.transcript.understood
+        if verdict == "denied" and doubtful and not forbids(said.transcript, self._phrases):
+            return None  # "stop now" was heard as "to stop the note"
         before = self._stops_before(keyword, said)
         denied = forbids(said.transcript, self._phrases, after=before) if before else verdict == "denied"
         return "release" if denied else None

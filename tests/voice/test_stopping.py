@@ -295,6 +295,7 @@ def test_doubtful_words_deny_a_stop_word_only_if_they_took_longer_than_a_command
     heard = RecognisedText("what is the problem", confidence=0.1, understood=False, others=("well what a problem",))
     assert _watch().told(heard, began_s=9.0, ended_s=ended_s) == outcome
     assert _watch().told(replace(heard, understood=True, confidence=0.9), began_s=9.0, ended_s=ended_s) == "release"
+    assert _watch().told(replace(heard, text="to stop the note"), began_s=9.0, ended_s=ended_s) == outcome
     forbidden = replace(heard, text="please do not stop", others=())
     assert _watch().told(forbidden, began_s=9.0, ended_s=ended_s) == "release"
 
