@@ -95,7 +95,11 @@ class EndpointSettings:
     does not distort."""
     far_robot: float = 0.5
     """While the robot speaks: probability by ``DoubleTalk`` under which a frame is no speech. 97 % of a person's frames
-    have more."""
+    have more,"""
+    far_whole_db: float = 6
+    """unless it is so little quieter than the microphone, in dB: then the canceller has taken nothing of a person's
+    voice, and what is heard after it counts alone. Short words of loud voices ("no", over an echo of -20 dB) stay under
+    ``far_robot``."""
     pre_roll_ms: float = 500
     """Sound kept before the start, in milliseconds. At 10 dB SNR the start is found up to 120 ms late, at 5 dB 270."""
     far_pre_roll_ms: float = 200
@@ -126,8 +130,9 @@ class EndpointSettings:
             raise ConfigError(
                 f"far_robot of the endpointer is {self.far_robot}: it must be far_person ({self.far_person}) at most"
             )
-        if not self.far_below_db >= 0:
-            raise ConfigError(f"far_below_db of the endpointer is {self.far_below_db}: it must be 0 or more")
+        for name in ("far_below_db", "far_whole_db"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} of the endpointer is {getattr(self, name)}: it must be 0 or more")
         for name in (*_PRE_ROLLS, "min_speech_ms", "far_speech_ms", "soft_end_ms", "hard_end_ms", "resume_ms"):
             if not 0 <= getattr(self, name) <= 10_000:
                 raise ConfigError(f"{name} of the endpointer is {getattr(self, name)}: it must be from 0 to 10000")
@@ -288,7 +293,7 @@ class Endpointer:
                 if far_active and double_talk is not None:
                     if double_talk >= self.settings.far_person:
                         probability, least = max(probability, double_talk), self._far_least
-                    elif double_talk < self.settings.far_robot:
+                    elif double_talk < self.settings.far_robot and not self._is_whole(frame, microphone_db):
                         probability = 0.0
                 self._take(frame, probability, _DEAF if own and self._begin is None else least, found)
             self._history.forget(self._begin)
@@ -323,6 +328,10 @@ class Endpointer:
             threshold = math.inf if self.speaking and not self._soft else settings.far_threshold
             return _Least(threshold, math.inf, settings.far_speech_ms)
         return self._far_least
+
+    def _is_whole(self, frame: VoiceFrame, microphone_db: float | None) -> bool:
+        """True if the canceller has taken hardly anything out of a frame."""
+        return microphone_db is not None and microphone_db - frame.level_db <= self.settings.far_whole_db
 
     @property
     def _far_least(self) -> _Least:

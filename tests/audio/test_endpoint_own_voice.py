@@ -73,6 +73,11 @@ def test_where_that_look_finds_the_robots_voice_nothing_starts(lasts):
     assert lasts(0.2, 0.4, -35.0, far_active=True, microphone_db=-19.0, double_talk=0.6) == [SpeechStarted]
 
 
+def test_what_the_canceller_has_left_whole_is_a_person_whatever_that_look_finds(lasts):
+    assert lasts(1, 0.7, -27.0, far_active=True, microphone_db=-19.0, double_talk=0.1) == []
+    assert lasts(0.2, 0.7, -24.0, far_active=True, microphone_db=-19.0, double_talk=0.1) == [SpeechStarted]
+
+
 @pytest.mark.parametrize("how", [{"far_active": False}, {"far_active": True, "own": True}])
 def test_that_look_is_for_a_robot_that_speaks_and_whose_echo_is_known(lasts, how):
     assert lasts(1, 0.0, -60.0, microphone_db=-20.0, double_talk=0.9, **how) == []
