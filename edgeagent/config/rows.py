@@ -416,7 +416,7 @@ _EXPERT: Final = (
     _expert("ears.noise_suppression", "boolean", "true", "on what the ears hear"),
     _expert("ears.speculative", "boolean", "true", "decode at the soft end, before the end is certain"),
     _expert("ears.beam_size", "integer", "5", "of whisper", low=1, high=20),
-    _expert("ears.window_s", "number", "15", "of whisper: what it sees at least", low=10, high=30, unit="seconds"),
+    _expert("ears.window_s", "number", "12", "of whisper: what it sees at least", low=10, high=30, unit="seconds"),
     _expert(
         "ears.threads",
         "integer",

@@ -186,7 +186,7 @@ def test_the_window_is_as_long_as_the_speech_needs(monkeypatch: pytest.MonkeyPat
     transcriber = made(window_s=10)
     assert heard(transcriber, spoken(DRIVE)).raw == DRIVE
     heard(transcriber, np.pad(spoken(DRIVE), (0, 9 * RATE_HZ)))
-    assert seen[:2] == [1500, 1000]
+    assert seen[:2] == [1200, 1000]
     assert seen[2] == pytest.approx((len(spoken(DRIVE)) / RATE_HZ + 9 + 1) * 100, abs=2)
     for wrong in (5, 9.9, 31):
         with pytest.raises(RecognitionError, match="window_s"):
