@@ -357,6 +357,7 @@ class FusedTranscriber:
             words=tuple(words),
             confidence=best.probability,
             understood=best.understood,
+            likely=best.likely,
             engine=self.name,
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],

@@ -44,6 +44,7 @@ class RecognisedText:
             only if the spotter suspects a stop word as well.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and never to act on.
+        likely: Not understood, but likely enough for a robot at rest to act on, and nothing speaks against it.
         final: Nothing about it will change.
     """
 
@@ -51,6 +52,7 @@ class RecognisedText:
     words: tuple[HeardWord, ...] = ()
     confidence: float | None = None
     understood: bool = True
+    likely: bool = False
     final: bool = True
     engine: str = ""
     raw: str = ""

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("edgeagent.stt")
 
 USUAL_WINDOW_S: Final = 12.0
-"""Seconds that the encoder sees where the speech is shorter. Of 2,102 words in a room, half of them over a motor, tiny.en
-has as many wrong with it as with 15 s (300 and 304), with 11 s 311 and with 10 s 326; the encoder takes 0.11 s, and
-0.15 s for 15 s, on a core of a busy machine."""
+"""Seconds that the encoder sees where the speech is shorter. Of 2,102 words in a room, half of them over a motor,
+tiny.en has as many wrong with it as with 15 s (300 and 304), with 11 s 311 and with 10 s 326; the encoder takes 0.11 s,
+and 0.15 s for 15 s, on a core of a busy machine."""
 LEAST_WINDOW_S: Final = 10.0
 USUAL_BEAM: Final = 5
 """Paths of Whisper's decoder. With one, 12.5 % of the words of commands over a motor at 10 dB are wrong, with five

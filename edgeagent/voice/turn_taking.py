@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
 from edgeagent.english.stop_phrases import FEW, Grade, Release, is_forbidden
 from edgeagent.english.tokens import after
-from edgeagent.robot.latch import SafetyLatch
+from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, RecognisedText, SpottedPhrase
@@ -304,7 +305,7 @@ class TurnTaking:
             self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
-        last = self._last
+        event, last = self._believed(event), self._last
         self._tell(event)
         if event.utterance in self._late:
             self._understand_late(event, self._late.pop(event.utterance))
@@ -312,6 +313,14 @@ class TurnTaking:
             self._take_words(self._turn, event)
         elif last is not None and last.utterance == event.utterance:  # nobody waits for it but a stop word
             self._decide(last, event)
+
+    def _believed(self, event: hearing.FinalTranscript) -> hearing.FinalTranscript:
+        """Takes likely words for understood where the robot is at rest, and neither its question nor its latch is open:
+        one that moves, speaks or waits for a person's word has to be surer."""
+        transcript, free = event.transcript, self._robot.latch.state is LatchState.FREE
+        if not transcript.likely or self._robot.busy or self._answering.question_open(self._now_s) or not free:
+            return event
+        return replace(event, transcript=replace(transcript, understood=True))
 
     def _understand_late(self, event: hearing.FinalTranscript, turn: Turn) -> None:
         """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -170,6 +172,18 @@ def test_what_is_understood_depends_on_pocketsphinx_and_on_the_noise() -> None:
     noisy = Hypotheses(heard("go to the kitchen").app, clear_db=10.0)
     assert best_of(APP, fits, noisy).probability < agreed.probability
     assert not best_of(APP, fits, Hypotheses(noisy.app, clear_db=3.0)).understood, "as loud as the noise alone"
+
+
+def test_more_words_than_a_stop_phrase_has_may_be_likely_though_they_are_not_understood() -> None:
+    def best(text: str, *rivals: str, app: str = "") -> Any:
+        fits = [(each, Fit(-7.0 - 3 * place, 7)) for place, each in enumerate((text, *rivals))]
+        return best_of(APP, fits, heard(app or text))
+
+    likely = best("back up half the meter please", "back up at the meter please", app="back up a meter")
+    assert (likely.likely, likely.understood) == (True, False)
+    assert not best("back the meter", app="back up a meter").likely, "as short as a stop phrase"
+    assert not best("go to the kitchen then", app="don't go to the kitchen").likely, "perhaps forbidden"
+    assert not best_of(APP, [("go to the kitchen", Fit(-0.5, 5))], heard("go to the kitchen")).likely, "understood"
 
 
 def test_a_text_that_nearly_forbids_is_doubtful() -> None:

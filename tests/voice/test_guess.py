@@ -105,6 +105,36 @@ def test_a_command_that_was_not_understood_counts_after_a_yes() -> None:
         assert _asked(stage) == ["go to the kitchen"]
 
 
+def test_a_robot_at_rest_acts_on_what_is_likely() -> None:
+    with Stage("On my way.", settings=SETTINGS) as stage:
+        stage.say("please go to the kitchen", understood=False, likely=True, confidence=0.4)
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        assert _asked(stage) == ["please go to the kitchen"]
+        assert [event.understood for event in stage.log if event.kind == "transcript"] == [True]
+
+
+def test_a_robot_that_moves_or_was_stopped_asks_about_what_is_likely(drives: Stage) -> None:
+    drives.say("please go to the kitchen", understood=False, likely=True, confidence=0.4)
+    drives.pass_s(0.5)
+    assert "please go to the kitchen" not in _asked(drives)
+    drives.dialogue.stop()
+    drives.pass_until(lambda: drives.state is State.LISTENING)
+    drives.say("now you can move again", understood=False, likely=True, confidence=0.4)
+    drives.pass_s(0.5)
+    assert drives.dialogue.latch.state == "tripped"
+    assert [event.understood for event in drives.log if event.kind == "transcript"] == [True, False, False]
+
+
+def test_a_question_of_the_robots_is_not_answered_by_what_is_only_likely() -> None:
+    with Stage("On my way.", settings=SETTINGS) as stage:
+        _ask_about(stage, "go to the kitchen")
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.pass_s(0.1)
+        stage.say("yes please go to it", understood=False, likely=True, confidence=0.4)
+        stage.pass_s(0.5)
+        assert _asked(stage) == []
+
+
 def test_a_yes_while_it_still_asks_is_one_too() -> None:
     with Stage("On my way.", settings=SETTINGS) as stage:
         _ask_about(stage, "go to the kitchen")
