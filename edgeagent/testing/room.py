@@ -1,21 +1,17 @@
 """A simulated room with a robot in it: a device whose microphone hears its loudspeaker, people and noise.
 
 Its clock is virtual: ``run`` advances it on the caller's thread, as fast as it can, with the same samples every time.
-``playing`` advances it on a thread of its own by the wall's clock instead. Knows nothing of what is above a device.
+Knows nothing of what is above a device.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edgeagent.audio.device import Fill, Samples, Take, Xruns
 from edgeagent.audio.stream_clock import Resampler
@@ -24,8 +20,6 @@ from edgeagent.testing.acoustics import Loop, Motor, NoiseSource, Signal, babble
 from edgeagent.testing.echo_path import EchoPath
 from edgeagent.testing.people import People, Said, speechlike
 from edgeagent.testing.room_settings import NoiseKind, RoomSettings
-
-logger = logging.getLogger(__name__)
 
 _ECHO, _PERSON, _NOISE = range(3)
 """Streams of random numbers, so that one more noise changes nothing of echo and people."""
@@ -66,9 +60,6 @@ class Room:
         self._calls = threading.RLock()
         self._fill: Fill | None = None
         self._take: Take | None = None
-        self._pacer = Pacer(self._step, self._fell_behind, step_s=self._block / self._rate_hz)
-        self._stepped_s = 0.0
-        self._told_s = 0.0
         self._hear_nothing_yet()
         if settings.noise_snr_db is not None:
             self.add_noise(settings.noise_kind, snr_db=settings.noise_snr_db)
@@ -99,12 +90,7 @@ class Room:
 
     def now(self) -> float:
         """The room's clock, which is the microphone's: seconds since its first sample."""
-        with self._scene:
-            now_s = self._at / self._rate_hz
-            if self._pacer.running:
-                now_s += min(max(time.monotonic() - self._stepped_s, 0.0), self._block / self._rate_hz)
-            self._told_s = max(self._told_s, now_s)
-            return self._told_s
+        return self._at / self._rate_hz
 
     def stop(self) -> None:
         """Ends the calls; the room itself goes on, with a silent loudspeaker. Safe to call again."""
@@ -118,43 +104,9 @@ class Room:
     # --- time -------------------------------------------------------------------------------------------------------
 
     def run(self, seconds: float) -> None:
-        """Advances the clock on this thread, to the end of a block. What a callback raises comes out here.
-
-        Raises:
-            AudioError: The room runs in real time.
-        """
-        self._own_the_clock()
+        """Advances the clock on this thread, to the end of a block. What a callback raises comes out here."""
         for _ in range(math.ceil(seconds * self._rate_hz / self._block - 1e-9)):
             self._step()
-
-    def run_until(self, predicate: Callable[[], bool], limit_s: float) -> bool:
-        """Advances the clock block by block until a condition is true; False if it did not come true in time."""
-        self._own_the_clock()
-        end = self._at + limit_s * self._rate_hz
-        while not predicate():
-            if self._at >= end:
-                return False
-            self._step()
-        return True
-
-    def play(self) -> None:
-        """Advances the clock by the wall's, on a thread of its own, until ``pause``."""
-        self._own_the_clock()
-        self._stepped_s = time.monotonic()
-        self._pacer.start()
-
-    def pause(self) -> None:
-        """Stops the clock, from a callback after its block. Raises what a callback raised. Safe to call again."""
-        self._pacer.stop()
-
-    @contextmanager
-    def playing(self) -> Iterator[None]:
-        """Lets the clock follow the wall's within a ``with`` block."""
-        self.play()
-        try:
-            yield
-        finally:
-            self.pause()
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
@@ -269,7 +221,6 @@ class Room:
             self._keep(microphone=microphone, echo=echo, person=person, noise=noise)
             with self._scene:
                 self._at = begin + count
-                self._stepped_s = time.monotonic()
             self._fill_ahead()
             if self._take is not None:
                 self._take(microphone, begin / self._rate_hz)
@@ -296,7 +247,7 @@ class Room:
     def _keep(self, **parts: Signal | Samples) -> None:
         if self.settings.record:
             for name, samples in parts.items():
-                self.recorded.tracks[name].append(samples)
+                self.recorded.append(name, samples)
 
     def _noise(self, snr_db: float) -> tuple[float, np.random.Generator]:
         """Makes level and random numbers of one more noise."""
@@ -312,40 +263,8 @@ class Room:
     def _at_our_rate(self, samples: Samples, rate_hz: int) -> Signal:
         return Resampler(rate_hz, self._rate_hz).process(samples, last=True).astype(np.float64)
 
-    def _own_the_clock(self) -> None:
-        if self._pacer.running:
-            raise AudioError("the simulated room runs in real time: pause() it first")
-
-    def _fell_behind(self) -> None:
-        self.xruns.under += 1
-
 
 # --- what was heard -------------------------------------------------------------------------------------------------
-
-_FIRST: Final = 1 << 16
-
-
-class Track:
-    """Samples that grow."""
-
-    def __init__(self) -> None:
-        self._samples = np.zeros(_FIRST, np.float32)
-        self._count = 0
-
-    def append(self, samples: NDArray[Any]) -> None:
-        """Adds samples at the end."""
-        end = self._count + len(samples)
-        if end > len(self._samples):
-            grown = np.zeros(max(2 * len(self._samples), end), np.float32)
-            grown[: self._count] = self._samples[: self._count]
-            self._samples = grown
-        self._samples[self._count : end] = samples
-        self._count = end
-
-    @property
-    def samples(self) -> Samples:
-        """A copy of all until now."""
-        return self._samples[: self._count].copy()
 
 
 class Recorded:
@@ -357,86 +276,36 @@ class Recorded:
     """
 
     def __init__(self) -> None:
-        self.tracks = {name: Track() for name in ("loudspeaker", "microphone", "echo", "person", "noise")}
+        self._blocks: dict[str, list[Samples]] = {}
+
+    def append(self, name: str, samples: Signal | Samples) -> None:
+        """Adds samples to one of the properties below."""
+        self._blocks.setdefault(name, []).append(samples.astype(np.float32))
 
     @property
     def loudspeaker(self) -> Samples:
         """Sound that ``fill`` wrote, clipped to [-1, 1]."""
-        return self.tracks["loudspeaker"].samples
+        return self._whole("loudspeaker")
 
     @property
     def microphone(self) -> Samples:
         """Sound that ``take`` was given."""
-        return self.tracks["microphone"].samples
+        return self._whole("microphone")
 
     @property
     def echo(self) -> Samples:
         """The loudspeaker at the microphone."""
-        return self.tracks["echo"].samples
+        return self._whole("echo")
 
     @property
     def person(self) -> Samples:
         """All that was said by ``Room.say``."""
-        return self.tracks["person"].samples
+        return self._whole("person")
 
     @property
     def noise(self) -> Samples:
         """Steady noise, babble and motors."""
-        return self.tracks["noise"].samples
+        return self._whole("noise")
 
-
-# --- the clock by the wall's ----------------------------------------------------------------------------------------
-
-_LATE_S: Final = 0.1
-"""Seconds that the steps may fall behind before that time is given up as lost."""
-_JOIN_S: Final = 10.0
-
-
-class Pacer:
-    """Calls ``step`` every ``step_s`` seconds, and ``lost`` when it has fallen behind for good."""
-
-    def __init__(self, step: Callable[[], None], lost: Callable[[], None], *, step_s: float) -> None:
-        self._step = step
-        self._lost = lost
-        self._step_s = step_s
-        self._thread: threading.Thread | None = None
-        self._ending = threading.Event()
-        self._failure: Exception | None = None
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None
-
-    def start(self) -> None:
-        """Takes the first step after ``step_s``."""
-        self._ending.clear()
-        self._failure = None
-        self._thread = threading.Thread(target=self._run, name="simulated-room", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the steps; one that calls this is the last. Raises the error of a step. Safe to call again."""
-        self._ending.set()
-        if self._thread is threading.current_thread():
-            return
-        if self._thread is not None:
-            self._thread.join(_JOIN_S)
-            if self._thread.is_alive():
-                raise AudioError(f"a callback of the simulated room has not returned for {_JOIN_S:.0f} s")
-        self._thread = None
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
-
-    def _run(self) -> None:
-        due_s = time.monotonic() + self._step_s
-        try:
-            while not self._ending.wait(max(due_s - time.monotonic(), 0.0)):
-                self._step()
-                due_s += self._step_s
-                if time.monotonic() - due_s > _LATE_S:
-                    self._lost()
-                    due_s = time.monotonic()
-        except Exception as error:  # a callback's; stop() raises it
-            logger.exception("the simulated room stopped")
-            self._failure = error
+    def _whole(self, name: str) -> Samples:
+        return np.concatenate([np.zeros(0, np.float32), *self._blocks.get(name, ())])

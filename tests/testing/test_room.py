@@ -3,8 +3,6 @@
 import math
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -104,14 +102,6 @@ def test_each_end_has_one_user():
     room.start(take=lambda *_: None)
 
 
-def test_it_runs_until_something_is_true():
-    room = Room(quiet())
-    assert room.run_until(lambda: room.now() >= 0.5, 2)
-    assert room.now() == 0.5
-    assert not room.run_until(lambda: False, 0.25)
-    assert room.now() == 0.75
-
-
 def test_what_a_callback_raises_comes_out_of_run():
     room = Room(quiet())
 
@@ -121,85 +111,6 @@ def test_what_a_callback_raises_comes_out_of_run():
     room.start(take=take)
     with pytest.raises(ValueError, match="broken ears"):
         room.run(1)
-
-
-# --- real time ------------------------------------------------------------------------------------------------------
-
-
-def test_in_real_time_its_clock_is_the_walls_and_never_goes_back():
-    room = Room(quiet())
-    told, enough = [], threading.Event()
-
-    def take(*_):
-        told.append(room.now())
-        if len(told) == 40:
-            enough.set()
-
-    room.start(take=take)
-    begun_s = time.monotonic()
-    read = []
-    with room.playing():
-        while not enough.wait(0.001):
-            read.append(room.now())
-            assert time.monotonic() - begun_s < 20
-        took_s = time.monotonic() - begun_s
-    read.append(room.now())
-    assert read == sorted(read)
-    assert told == sorted(told)
-    assert took_s > 0.39
-    assert any(abs(now_s * 100 - round(now_s * 100)) > 0.01 for now_s in read), "it goes on between two blocks"
-    room.run(0.02)
-    assert room.now() >= read[-1]
-
-
-def test_in_real_time_the_samples_are_the_same():
-    def heard(drive):
-        room = Room(quiet(noise_snr_db=20))
-        enough = threading.Event()
-        room.start(fill=looped(speechlike(1, 2, RATE)), take=lambda *_: room.now() > 0.2 and enough.set())
-        drive(room, enough)
-        return room.recorded.microphone[: RATE // 5]
-
-    def really(room, enough):
-        with room.playing():
-            assert enough.wait(20)
-
-    assert np.array_equal(heard(really), heard(lambda room, _: room.run(0.25)))
-
-
-def test_what_a_callback_raises_in_real_time_comes_out_of_pause():
-    room = Room(quiet())
-    raised = threading.Event()
-
-    def take(*_):
-        raised.set()
-        raise ValueError("broken ears")
-
-    room.start(take=take)
-    room.play()
-    assert raised.wait(20)
-    with pytest.raises(AudioError, match="pause"):
-        room.run(1)
-    with pytest.raises(ValueError, match="broken ears"):
-        room.pause()
-    room.pause()
-    room.stop()
-    room.run(0.01)
-
-
-def test_time_that_a_callback_takes_too_long_is_an_underrun():
-    room = Room(quiet())
-    slow = threading.Event()
-
-    def take(*_):
-        if not slow.is_set():
-            time.sleep(0.3)  # the work of a callback that is too slow: there is nothing to wait for
-            slow.set()
-
-    room.start(take=take)
-    with room.playing():
-        assert slow.wait(20)
-    assert room.xruns.under >= 1
 
 
 # --- people ---------------------------------------------------------------------------------------------------------
