@@ -146,11 +146,7 @@ def check(config: Config) -> None:
         ConfigError: There is no such engine, PocketSphinx is to hear another language, or a key phrase or pronunciation
             is none.
     """
-    engine = chosen_engine(config)[0]
-    if engine not in ENGINES:
-        raise ConfigError(_no_engine(engine))
-    if engine != "whisper":
-        _check_language(config.ears.get("language", "en"))
+    _checked_engine(config)
     for phrase in stop_words(config) | wake_words(config):
         if not spoken_words(phrase):
             raise ConfigError(f"the key phrase {phrase!r} has no words")
@@ -254,9 +250,7 @@ def make_transcriber(
         ConfigError: There is no such engine, or a phrase can't be said.
         RecognitionError: It can't be started, or its model is missing.
     """
-    engine = chosen_engine(config)[0]
-    if engine not in ENGINES:
-        raise ConfigError(_no_engine(engine))
+    engine = _checked_engine(config)
     if engine == "whisper":
         from edgeagent.stt.whisper import WhisperTranscriber
 
@@ -264,7 +258,6 @@ def make_transcriber(
         return WhisperTranscriber(whisper_folder(_whisper_model(config)), of_whisper)
     from edgeagent.stt.sphinx import SphinxOptions, SphinxTranscriber
 
-    _check_language(config.ears.get("language", "en"))
     # a closed model that lacks a word hears another one: the transcript has to be able to say "stop"
     phrases = list(dict.fromkeys((*vocabulary.phrases, *stop_words(config), *wake_words(config))))
     whisper = None
@@ -316,6 +309,23 @@ def chosen_engine(config: Config) -> tuple[str, str]:
         why = f"because Whisper takes {known.seconds:.1f} s for an utterance here (--engine fused takes it anyway)"
         return "sphinx", why
     return "fused", "which hear better together"
+
+
+def _checked_engine(config: Config) -> str:
+    """The recogniser of the settings.
+
+    Raises:
+        ConfigError: There is none of that name, or PocketSphinx is to hear another language.
+    """
+    engine, language = chosen_engine(config)[0], config.ears.get("language", "en")
+    if engine not in ENGINES:
+        raise ConfigError(f"there is no engine {engine!r} for the ears; there are {', '.join(ENGINES)}")
+    if engine != "whisper" and language not in ("en", "auto"):
+        raise ConfigError(
+            f'language = {language!r}: PocketSphinx hears English only; for another language set engine = "whisper" '
+            "and a model without .en"
+        )
+    return engine
 
 
 def _open_whisper(config: Config) -> tuple[WhisperModel, WhisperOptions] | None:
@@ -437,19 +447,6 @@ def ears_settings(config: Config, *, in_step: bool = False) -> EarsSettings:
         speculative=config.ears.get("speculative", True),
         in_step=in_step,
     )
-
-
-def _no_engine(engine: object) -> str:
-    return f"there is no engine {engine!r} for the ears; there are {', '.join(ENGINES)}"
-
-
-def _check_language(language: str) -> None:
-    """PocketSphinx has one."""
-    if language not in ("en", "auto"):
-        raise ConfigError(
-            f'language = {language!r}: PocketSphinx hears English only; for another language set engine = "whisper" '
-            "and a model without .en"
-        )
 
 
 class _Relay:
