@@ -123,8 +123,13 @@ class Outfit:
         return llm in self._models.values()
 
     def helps(self, llm: LLM | None) -> bool:
-        """True if a model has few weights, and the settings have such models helped by hooks."""
-        return self._config.small_model_hooks and _is_small(llm)
+        """True if a file tells that a model has few weights, and the settings have such models helped by hooks.
+
+        Nano was trained to do without.
+        """
+        header = getattr(llm, "header", None)
+        small = header is not None and header.weights < SMALL_WEIGHTS and not is_nano(llm)
+        return self._config.small_model_hooks and small
 
     def options(self, own: Options) -> Options:
         """An agent's options, with what the settings say instead of them."""
@@ -180,8 +185,9 @@ class Outfit:
         if self._audit is None and config.audit is not None:
             self._audit = AuditLogHook(config.audit, pii=self.pii, max_mb=config.audit_max_mb, files=config.audit_files)
         hooks: list[Hook] = [] if self._audit is None else [self._audit]
-        if self.helps(agent.llm):
-            hooks += _small_model_hooks(agent)
+        if self.helps(agent.llm):  # the guard against repetition is in every run anyway
+            own: tuple[type, ...] = (LoopDetectorHook, *(type(hook) for hook in agent.hooks))
+            hooks += [hook for hook in default_slm_hooks() if not isinstance(hook, own)]
         return hooks
 
     def _served(self, agent: Agent) -> list[Hook]:
@@ -192,18 +198,6 @@ class Outfit:
             self._servers = ToolServers(self._mcp)
             self._servers.wait()
         return [] if self._servers is None else [self._servers.follow(agent.tools)]
-
-
-def _small_model_hooks(agent: Agent) -> list[Hook]:
-    """Those that the agent has not of its own. The guard against repetition is in every run anyway."""
-    own: tuple[type, ...] = (LoopDetectorHook, *(type(hook) for hook in agent.hooks))
-    return [hook for hook in default_slm_hooks() if not isinstance(hook, own)]
-
-
-def _is_small(llm: LLM | None) -> bool:
-    """True if a file tells that a model has few weights. Nano was trained to do without the hooks of small models."""
-    header = getattr(llm, "header", None)
-    return header is not None and header.weights < SMALL_WEIGHTS and not is_nano(llm)
 
 
 def _check_distinct(**files: object) -> None:
