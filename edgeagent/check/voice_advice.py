@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from edgeagent.app.ears_setup import stop_words
 from edgeagent.check.voice_score import RecogniserScore, VoiceReport
@@ -130,10 +130,6 @@ class Advice:
     found: str
     do: str
     setting: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return {"name": self.name, "found": self.found, "do": self.do, "setting": self.setting}
 
 
 @dataclass(frozen=True, slots=True)

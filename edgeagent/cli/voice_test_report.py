@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,7 @@ def show_report(report: VoiceReport, config: Config, mixer: Mixer, *, json: bool
     if json:
         told = {
             **report.as_dict(),
-            "advice": [one.as_dict() for one in found],
+            "advice": [asdict(one) for one in found],
             "recordings": None if folder is None else str(folder),
         }
         streams.answer_json(told, indent=2)
