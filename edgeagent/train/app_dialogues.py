@@ -1,19 +1,23 @@
 """Dialogues with a builder's robot, drawn from his tools and phrases: commands, talk, results and their retelling.
 
-Knows nothing of models. Every draw comes from one random generator. Any thread.
+Results are read from the ``return`` statements in a tool's source, because a model that has seen them tells them
+better; nothing is run. Knows nothing of models. Every draw comes from one random generator. Any thread.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import random
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from edgeagent.messages import Message, ToolCall
 from edgeagent.tools import Tool
-from edgeagent.train import dressing, results_of, wording
+from edgeagent.train import dressing, wording
 from edgeagent.train.frames import FrameText, SentenceFrame, Values, fill, frame_of
 from edgeagent.train.phrases_file import Phrase, TaughtCall
 from edgeagent.train.reminders import Reminder
@@ -41,6 +45,20 @@ _NAME_WEIGHT: Final = 0.3
 """Weight of a sentence made of a tool's name, beside a builder's phrase of weight 1."""
 _SHORT_WORDS: Final = 3
 _EMPTY: Final = frozenset("get set the and for with number value name code level mode state open".split())
+_PLAIN: Final = ("done", "ok", "finished")
+_FAULTS: Final = (
+    "blocked",
+    "timed out",
+    "the sensor does not answer",
+    "motor fault",
+    "not available",
+    "something is in the way",
+    "the battery is empty",
+)
+_LONGEST: Final = 120
+"""Characters of a result that is learnt."""
+
+_Template = tuple[str | ast.expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +84,7 @@ class AppAuthor:
         self.app = app
         self._rng = rng
         self._tools = {tool.name: tool for tool in app.tools}
-        self._results = {tool.name: results_of.templates_of(tool) for tool in bodies}
+        self._results = {tool.name: templates_of(tool) for tool in bodies}
         phrases = [*app.phrases, *self._named()]
         weights = [1.0] * len(app.phrases) + [_NAME_WEIGHT] * (len(phrases) - len(app.phrases))
         self._values = Values.of(app.tools, phrases, names_in(replay), rng)
@@ -209,11 +227,11 @@ class AppAuthor:
         failed = rng.randrange(len(calls)) if rng.random() < _FAILS else None
         for index, call in enumerate(calls):
             if failed is None or index < failed:
-                text = results_of.result(self._results.get(call.name, []), call.arguments, rng)
+                text = _result(self._results.get(call.name, []), call.arguments, rng)
                 messages.append(Message("tool", text, status="ok", name=call.name))
-                sentences.append(results_of.told(text))
+                sentences.append(_as_sentence(text))
             elif index == failed:
-                text = rng.choice(results_of.FAULTS)
+                text = rng.choice(_FAULTS)
                 messages.append(Message("tool", text, status="error", name=call.name))
                 sentences.insert(0, f"I could not {_aim(call)}: {text}.")
             else:
@@ -300,3 +318,55 @@ def _aim(call: TaughtCall) -> str:
 
 def _names(frame: SentenceFrame) -> tuple[str, ...]:
     return tuple(call.name for call in frame.phrase.calls)
+
+
+# --- results of tools -------------------------------------------------------------------------------------------------
+
+
+def templates_of(tool: Tool) -> list[_Template]:
+    """Collects the texts and f-strings that a tool's function returns; empty where there is no source."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(tool.function))))
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return []
+    return [made for node in ast.walk(tree) if isinstance(node, ast.Return) and (made := _template(node.value))]
+
+
+def _result(templates: list[_Template], arguments: dict[str, Any], rng: random.Random) -> str:
+    """Draws the text of a result that is no failure."""
+    if not templates or rng.random() < 0.15:
+        return rng.choice(_PLAIN)
+    text = "".join(part if isinstance(part, str) else _shown(part, arguments, rng) for part in rng.choice(templates))
+    return text if len(text) <= _LONGEST else rng.choice(_PLAIN)
+
+
+def _as_sentence(text: str) -> str:
+    """Writes a result as a sentence."""
+    text = text.strip().rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}." if text and text not in _PLAIN else "Done."
+
+
+def _template(node: ast.expr | None) -> _Template:
+    match node:
+        case ast.Constant(value=str(text)):
+            return (text,)
+        case ast.JoinedStr(values=parts):
+            return tuple(
+                part.value if isinstance(part, ast.FormattedValue) else str(ast.literal_eval(part)) for part in parts
+            )
+    return ()
+
+
+def _shown(node: ast.expr, arguments: dict[str, Any], rng: random.Random) -> str:
+    """The value of an argument, one of two texts, or else a number."""
+    names = [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and each.id in arguments]
+    match node:
+        case ast.IfExp(body=ast.Constant(value=str(one)), orelse=ast.Constant(value=str(other)), test=test):
+            if isinstance(test, ast.Name) and test.id in arguments:
+                return one if arguments[test.id] else other
+            return rng.choice((one, other))
+    if names:
+        value = arguments[names[0]]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return dressing.digits(abs(value)) if is_number else str(value)
+    return str(rng.randint(0, 100))
