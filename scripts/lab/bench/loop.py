@@ -22,8 +22,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from bench import anatomy
-
 Rows = list[tuple[str, str, str]]
 
 _LAB: Final = Path(__file__).resolve().parent.parent
@@ -35,7 +33,6 @@ _FEW: Final = 10
 _MOST_TURNS: Final = 99
 """An agent makes at most 100 model calls in a run."""
 _INSTALL_S: Final = 900
-_ANATOMY_RUNS: Final = 20
 _TARGET_MS: Final = 0.5
 _QUIET: Final = {"OPENAI_AGENTS_DISABLE_TRACING": "1", "HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
@@ -246,13 +243,6 @@ def main() -> None:
     except CannotPlayError as error:
         sys.exit(f"{_OURS} does not play: {error}")
     printed([("measured", "figure", "target"), *rows(players, arguments.turns), *failed])
-    print()
-    for name in anatomy.missing():
-        tell(f"there is no {name} any more: scripts/lab/bench/anatomy.py has to follow")
-    parts_ms = anatomy.parts_ms(arguments.turns, 3 if arguments.quick else _ANATOMY_RUNS)
-    whole_ms = sum(parts_ms.values())
-    parts = [(part, f"{part_ms:.3f} ms", f"{part_ms / whole_ms:.0%}") for part, part_ms in parts_ms.items()]
-    printed([("where a turn of edgeagent goes", "mean", "share"), *parts, ("in all", f"{whole_ms:.3f} ms", "")])
 
 
 if __name__ == "__main__":
