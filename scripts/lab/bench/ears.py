@@ -10,79 +10,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 from bench.kept import Kept
-from bench.mouth import printed
-from bench.mouth_voices import Rows
+from bench.report import Rows, Suite, printed, teller
 
-Part = Callable[[bool], tuple[Rows, list[str]]]
-
-
-def tell(text: str) -> None:
-    """Progress, beside the table."""
-    print(f"scripts/bench ears: {text}", file=sys.stderr, flush=True)
-
-
-def words(quick: bool) -> tuple[Rows, list[str]]:
-    """Words wrong, and commands heard in talk; of the people's voices, and of espeak-ng's by itself."""
-    ears_words = import_module("bench.ears_words")
-    made: Rows = []
-    for name, people, machine, target in ears_words.rows(quick, tell):
-        if people:
-            made.append((name, people, target))
-        if machine:
-            made.append((f"{name}, espeak-ng", machine, target))
-        if not people and not machine:
-            made.append((name, "", target))
-    return made, []
-
-
-def voice_activity(quick: bool) -> tuple[Rows, list[str]]:
-    """Start and end of speech, and false starts."""
-    return import_module("bench.ears_vad").rows(quick, tell), []
-
-
-def keywords(quick: bool) -> tuple[Rows, list[str]]:
-    """Stop words, and what is mistaken for them; over the robot's own voice too."""
-    return import_module("bench.ears_keywords").rows(quick), []
-
-
-def sound_server(quick: bool) -> tuple[Rows, list[str]]:
-    """A real device: words, latency, cost, under-runs."""
-    made: tuple[Rows, list[str]] = import_module("bench.ears_pulse").rows(quick, tell)
-    return made
-
-
-def whisper(quick: bool) -> tuple[Rows, list[str]]:
-    """The fixture's sentences."""
-    made: tuple[Rows, list[str]] = import_module("bench.ears_whisper").rows(quick)
-    return made
-
-
-def hangs(quick: bool) -> tuple[Rows, list[str]]:
-    """Processes that are stopped and killed."""
-    made: tuple[Rows, list[str]] = import_module("bench.ears_hangs").rows(quick)
-    return made
-
-
-PARTS: Final[dict[str, Part]] = {
-    "pulse": sound_server,
-    "hangs": hangs,
-    "whisper": whisper,
-    "words": words,
-    "vad": voice_activity,
-    "keywords": keywords,
-}
-"""What depends most on a quiet machine comes first."""
+tell: Final = teller("ears")
+PARTS: Final = ("pulse", "hangs", "whisper", "words", "vad", "keywords")
+"""Names of the parts: each is the ``rows`` of a module ``ears_NAME``. What depends most on a quiet machine comes
+first."""
 TOGETHER: Final = frozenset({"vad", "keywords"})
 """Parts in which nothing is timed by the wall's clock: several run at once."""
 TELL_RAW: Final = "--raw"
@@ -119,7 +62,7 @@ def one_part(name: str, quick: bool) -> tuple[Rows, list[str]]:
     tell(name)
     begun_s = time.monotonic()
     try:
-        rows, wrong = PARTS[name](quick)
+        rows, wrong = import_module(f"bench.ears_{name}").rows(quick)
     except Exception as error:  # noqa: BLE001 - the other parts go on, and it is told
         rows, wrong = [(name, f"failed: {type(error).__name__}: {error}", "")], [f"{name}: {error}"]
     tell(f"{name}: {time.monotonic() - begun_s:.0f} s")
@@ -155,8 +98,7 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
     parser.add_argument(TELL_RAW, action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no process stays behind
-    begun_s, before = time.monotonic(), os.getloadavg()[0]
+    suite = Suite("ears")
     if arguments.raw:
         print(json.dumps(one_part(arguments.part[0], arguments.quick)))
         return
@@ -180,12 +122,8 @@ def main() -> None:
             wrong.append("it was ended before all was measured: the same command goes on, --fresh begins anew")
         else:
             kept.remove()
-        load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
-        printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *rows])
-    tell(f"{time.monotonic() - begun_s:.0f} s")
-    for each in wrong:
-        tell(f"does not work: {each}")
-    sys.exit(1 if wrong else 0)
+        suite.printed(rows)
+    suite.end(wrong)
 
 
 if __name__ == "__main__":

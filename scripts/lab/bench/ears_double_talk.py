@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 from bench.ears_words import transcriber as house_transcriber
+from bench.report import Rows, share
 
 from edgeagent.audio import Samples
 from edgeagent.stt import (
@@ -30,8 +31,6 @@ from edgeagent.stt import (
     word_error_rate,
 )
 from edgeagent.testing import Room, RoomSettings, synthesised
-
-Row = tuple[str, str, str]
 
 VOICES: Final = ("slt", "rms", "awb", "en-gb-x-gbclan", "en-gb-scotland", "en-us-nyc")
 REPLIES: Final = (
@@ -111,11 +110,11 @@ class Stage:
         self._at += len(block)
 
 
-def rows(quick: bool) -> list[Row]:
+def rows(quick: bool) -> Rows:
     """Name, figure and target of each measurement."""
     with house_transcriber() as transcriber:
         shared = _Shared(transcriber)
-        table: list[Row] = []
+        table: Rows = []
         for gain_db in (-6,) if quick else ECHOES_DB:
             table += _stop_rows(shared, gain_db, 1 if quick else 4)
         for gain_db in (-6,) if quick else (-6, 0):
@@ -138,7 +137,7 @@ class _Shared:
         pass
 
 
-def _stop_rows(transcriber: object, gain_db: float, each: int) -> list[Row]:
+def _stop_rows(transcriber: object, gain_db: float, each: int) -> Rows:
     started, spotted, late, total = [], 0, 0, 0
     lost: dict[str, int] = {}
     for rt60_s in ROOMS_S:
@@ -162,7 +161,7 @@ def _stop_rows(transcriber: object, gain_db: float, each: int) -> list[Row]:
     ]
 
 
-def _command_rows(transcriber: object, gain_db: float, commands: Sequence[str]) -> list[Row]:
+def _command_rows(transcriber: object, gain_db: float, commands: Sequence[str]) -> Rows:
     errors, right = [], 0
     for rt60_s in ROOMS_S:
         stage, trials = over_own_voice(transcriber, gain_db, rt60_s, commands)
@@ -178,7 +177,7 @@ def _command_rows(transcriber: object, gain_db: float, commands: Sequence[str]) 
     ]
 
 
-def own_rows(transcriber: object, gain_db: float, seconds: float) -> list[Row]:
+def own_rows(transcriber: object, gain_db: float, seconds: float) -> Rows:
     """The robot speaks, also of stopping, and nobody else."""
     spotted, stops, begun, understood = 0, 0, 0, 0
     for rt60_s in ROOMS_S:
@@ -234,11 +233,6 @@ def spoken(text: str) -> Samples:
     """By the robot."""
     made = synthesised(text, "en", RATE_HZ)
     return made * np.float32(_PEAK / np.abs(made).max())
-
-
-def share(part: int, whole: int) -> str:
-    """So many of so many."""
-    return f"{part} of {whole} ({part / max(1, whole):.0%})"
 
 
 def _settings(gain_db: float, rt60_s: float) -> RoomSettings:

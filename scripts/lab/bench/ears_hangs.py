@@ -11,7 +11,7 @@ from queue import Empty, Queue
 from typing import Final
 
 import numpy as np
-from bench.mouth_voices import Rows
+from bench.report import Rows
 
 from edgeagent.app import house_heard
 from edgeagent.stt import (

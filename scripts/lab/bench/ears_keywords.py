@@ -21,12 +21,11 @@ from typing import Final
 import numpy as np
 from bench import ears_double_talk, ears_sentences
 from bench.people_trials import Condition
+from bench.report import Rows, share
 
 from edgeagent.audio import Samples
 from edgeagent.stt import STOP_WORDS, RecognisedText, SphinxTranscriber, SpottedPhrase, StopNetwork, confirm, missed
 from edgeagent.testing import Room, synthesised
-
-Row = tuple[str, str, str]
 
 VOICES: Final = ("slt", "rms", "awb", "en-gb-x-gbclan")
 AT_THE_END: Final = (
@@ -89,8 +88,8 @@ class Listening:
         return [each for at in blocks for each in self.network.process(sound[at : at + _BLOCK], at / RATE_HZ)]
 
 
-def rows(quick: bool) -> list[Row]:
-    """Name, figure and target of each measurement."""
+def rows(quick: bool) -> tuple[Rows, list[str]]:
+    """Name, figure and target of each measurement; nothing that does not work."""
     listening = Listening()
     transcriber = SphinxTranscriber(PHRASES)
     try:
@@ -104,12 +103,12 @@ def rows(quick: bool) -> list[Row]:
             *_taken(listening, "what people say to robots", _said_to_robots(40 if quick else 400)),
             *ears_double_talk.rows(quick),
             *_costs(listening),
-        ]
+        ], []
     finally:
         transcriber.close()
 
 
-def _hits(listening: Listening, transcriber: SphinxTranscriber, voices: Sequence[str]) -> list[Row]:
+def _hits(listening: Listening, transcriber: SphinxTranscriber, voices: Sequence[str]) -> Rows:
     soon: list[float] = []
     late: list[float] = []
     lost: list[str] = []
@@ -134,15 +133,15 @@ def _hits(listening: Listening, transcriber: SphinxTranscriber, voices: Sequence
     within = sum(one <= SOON_S for one in soon)
     caught = sum(one <= LATE_S for one in late)
     return [
-        ("stop words at the end of a line heard within 150 ms of their end", _share(within, len(soon)), "95 %"),
+        ("stop words at the end of a line heard within 150 ms of their end", share(within, len(soon)), "95 %"),
         ("median time after the word's end", f"{1000 * float(np.median(soon)):.0f} ms", ""),
-        ("stop words at the beginning heard before 150 ms after the line", _share(beginnings_heard, beginnings), ""),
-        ("all of them within 1.2 s with the transcript", _share(caught, len(late)), "all"),
+        ("stop words at the beginning heard before 150 ms after the line", share(beginnings_heard, beginnings), ""),
+        ("all of them within 1.2 s with the transcript", share(caught, len(late)), "all"),
         *(("lost", each, "") for each in lost),
     ]
 
 
-def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s: float) -> list[Row]:
+def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s: float) -> Rows:
     seconds, alarms, wrong = 0.0, 0, []
     lines = [line for line in (*ears_sentences.TALK, *ears_sentences.OTHER) if not _has_a_stop_word(line)]
     number = 0
@@ -165,8 +164,8 @@ def _false_alarms(listening: Listening, transcriber: SphinxTranscriber, wanted_s
     ]
 
 
-def _by_voice(listening: Listening, ways: Sequence[tuple[float, float]]) -> list[Row]:
-    made: list[Row] = []
+def _by_voice(listening: Listening, ways: Sequence[tuple[float, float]]) -> Rows:
+    made: Rows = []
     for place, voice in product(PLACES, _HEARD_BY):
         found = dict.fromkeys(STOP_WORDS, 0)
         for word, form, (semitones, tempo) in product(STOP_WORDS, _FORMS, ways):
@@ -197,13 +196,13 @@ def _said_to_robots(count: int) -> list[tuple[str, str, tuple[float, float]]]:
     return [(voice, line, draw.choice(_WAYS)) for voice, line in zip(cycle(_HEARD_BY), chosen, strict=False)]
 
 
-def _taken(listening: Listening, name: str, lines: Iterable[tuple[str, str, tuple[float, float]]]) -> list[Row]:
+def _taken(listening: Listening, name: str, lines: Iterable[tuple[str, str, tuple[float, float]]]) -> Rows:
     """Lines that are taken for a stop word, before confirmation: a transcript of few words denies little.
 
     Args:
         lines: Voice, text, and semitones with tempo.
     """
-    made: list[Row] = []
+    made: Rows = []
     spoken = list(lines)
     for place in (PLACES[0], PLACES[2]):
         taken: list[str] = []
@@ -211,20 +210,20 @@ def _taken(listening: Listening, name: str, lines: Iterable[tuple[str, str, tupl
             sound, _ = clip(line, voice, semitones=semitones, tempo=tempo)
             if heard := listening.hear(_in_room(sound, place)):
                 taken.append(f"{voice} {semitones:+g} semitones x{tempo:g}: {line!r} as {heard[0].phrase!r}")
-        made.append((f"{name} taken for a stop word, {place}", _share(len(taken), len(spoken)), ""))
+        made.append((f"{name} taken for a stop word, {place}", share(len(taken), len(spoken)), ""))
         made += [("taken for a stop word", each, "") for each in taken]
     return made
 
 
-def _costs(listening: Listening) -> list[Row]:
+def _costs(listening: Listening) -> Rows:
     made = []
     quiet = np.random.default_rng(0).normal(0, _FLOOR, 20 * RATE_HZ).astype(np.float32)
     talk = np.concatenate([clip(line, "slt")[0] for line in ears_sentences.TALK[:8]])
     for name, sound in (("idle", quiet), ("hearing", talk)):
         before_s = time.process_time()
         listening.hear(sound)
-        share = (time.process_time() - before_s) * RATE_HZ / len(sound)
-        made.append((f"network of the stop words, {name}", f"{share:.1%} of a core", ""))
+        used = (time.process_time() - before_s) * RATE_HZ / len(sound)
+        made.append((f"network of the stop words, {name}", f"{used:.1%} of a core", ""))
     return made
 
 
@@ -252,7 +251,3 @@ def transcribed(transcriber: SphinxTranscriber, sound: Samples) -> tuple[Recogni
 
 def _has_a_stop_word(line: str) -> bool:
     return any(word in line.lower() for word in STOP_WORDS)
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{part} of {whole} ({part / max(1, whole):.0%})"

@@ -10,13 +10,14 @@ import contextlib
 import math
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from itertools import cycle
 from typing import Any, Final
 
 import numpy as np
 from bench import ears_sentences as said
-from bench.mouth_voices import Rows, percentile
 from bench.pulse_room import LIMIT_S, VOICES, Line, PulseRoom, Take, Told, rms
+from bench.report import Rows, percentile, teller
 from bench.voice_stack import Shares, pss_mb
 
 from edgeagent.stt import for_error_rate, word_error_rate
@@ -71,14 +72,14 @@ class Listener(PulseRoom):
         return 20 * math.log10(rms(loud))
 
 
-def rows(quick: bool, tell: Callable[[str], None] = lambda text: None) -> tuple[Rows, list[str]]:
+def rows(quick: bool) -> tuple[Rows, list[str]]:
     """Name, figure and target of each measurement; and what does not work."""
     if (why := missing()) is not None:
         return [("through PortAudio and PulseAudio", f"not measured: {why}", "")], []
     made: Rows = []
     wrong: list[str] = []
     for latency_ms in LATENCIES_MS:
-        tell(f"PulseAudio, {latency_ms} ms")
+        teller("ears")(f"PulseAudio, {latency_ms} ms")
         try:
             with Listener(latency_ms) as listener:
                 first = latency_ms == LATENCIES_MS[0]
@@ -173,7 +174,7 @@ def _costs(listener: Listener, seconds: float) -> Rows:
     end_s = time.monotonic() + seconds
 
     def hearing() -> None:
-        for voice in _again(VOICES):
+        for voice in cycle(VOICES):
             if time.monotonic() > end_s:
                 return
             listener.speak(Line(_TALK, voice))
@@ -199,7 +200,7 @@ def _both(listener: Listener, latency_ms: int, seconds: float, *, costs: bool) -
     before = listener.state()
     listener.ask("speak", seconds=seconds)
     begun_s = time.monotonic()
-    for voice in _again(VOICES):
+    for voice in cycle(VOICES):
         if time.monotonic() > begun_s + seconds:
             break
         listener.speak(Line(_TALK, voice))
@@ -224,11 +225,6 @@ def _measured(listener: Listener, state: str, seconds: float, work: Callable[[],
         (f"share of a core, {state}", f"{sum(found.values()):.1%} (ears and mouth, then recognisers: {parts})", ""),
         (f"memory (PSS), {state}", f"{sum(memory):.0f} MB ({sizes})", ""),
     ]
-
-
-def _again(voices: Sequence[str]) -> Iterator[str]:
-    while True:
-        yield from voices
 
 
 def _ms(times_s: list[float], share: float) -> str:

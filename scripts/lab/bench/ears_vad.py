@@ -8,16 +8,14 @@ every room. What may be left of the robot's own voice was learned from some of t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from bench.report import Rows, teller
 
 from edgeagent.audio import RATE_HZ, EchoCanceller, Endpointer, HardEnd, Samples, SoftEnd, SpeechStarted
 from edgeagent.testing import Room, RoomSettings, synthesised
-
-Row = tuple[str, str, str]
 
 VOICES: Final = ("slt", "rms", "awb", "en-us")
 LINES: Final = (
@@ -62,9 +60,11 @@ _BLOCK: Final = 160
 _SOON_S: Final = 0.25
 
 
-def rows(quick: bool, tell: Callable[[str], None] = lambda text: None) -> list[Row]:
-    """Name, figure and target of each measurement. Quick: fewer lines and conditions, one minute for ten."""
-    made = []
+def rows(quick: bool) -> tuple[Rows, list[str]]:
+    """Name, figure and target of each measurement; nothing that does not work. Quick: fewer lines and conditions, one
+    minute for ten."""
+    made: Rows = []
+    tell = teller("ears")
     voices = VOICES[:2] if quick else VOICES
     tell("start and end of speech")
     snrs_db = QUICK_SNRS_DB if quick else SNRS_DB
@@ -91,7 +91,7 @@ def rows(quick: bool, tell: Callable[[str], None] = lambda text: None) -> list[R
     for name, sound in (("idle", noise_alone("pink", 30, 60.0)), ("hearing", talk(60.0))):
         _, share = hear(pieces(sound))
         made.append((f"voice activity and endpointing, {name}", f"{100 * share:.2f} % of a core", ""))
-    return made
+    return made, []
 
 
 @dataclass
@@ -276,7 +276,7 @@ def _say_all(room: Room, voices: tuple[str, ...], at_s: float) -> tuple[list[tup
     return truth, at_s
 
 
-def _edges(kind: str, snr_db: float, voices: tuple[str, ...]) -> list[Row]:
+def _edges(kind: str, snr_db: float, voices: tuple[str, ...]) -> Rows:
     """Start and end of speech against the truth, in ms."""
     room, truth = _told(kind, snr_db, voices)
     heard, _ = hear(pieces(room.recorded.microphone))
@@ -301,7 +301,7 @@ def _edges(kind: str, snr_db: float, voices: tuple[str, ...]) -> list[Row]:
     ]
 
 
-def _barge_in(echo_db: float, rt60_s: float, voices: tuple[str, ...]) -> list[Row]:
+def _barge_in(echo_db: float, rt60_s: float, voices: tuple[str, ...]) -> Rows:
     """When a person is heard who speaks while the robot does."""
     both = OwnVoice(echo_db, rt60_s, ROBOTS[0])
     truth, end_s = _say_all(both.room, voices, 12.0)
@@ -322,10 +322,3 @@ def _spread(seconds: list[float]) -> str:
         return "-"
     low, middle, high = (round(1000 * value) for value in np.quantile(seconds, (0.05, 0.5, 0.95)))
     return f"{low}, {middle}, {high} ms"
-
-
-if __name__ == "__main__":
-    import sys
-
-    for name, value, target in rows("--quick" in sys.argv):
-        print(f"{name:75s} {value:25s} {target}")

@@ -8,7 +8,7 @@ from threading import Event
 from typing import Final
 
 import numpy as np
-from bench.mouth_voices import Rows, percentile
+from bench.report import Rows, percentile
 
 from edgeagent.audio import Resampler, Samples
 from edgeagent.stt import RATE_HZ, WhisperOptions, WhisperTranscriber

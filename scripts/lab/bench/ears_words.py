@@ -8,7 +8,6 @@ which are kept from talk as in a conversation: a command is heard in talk where 
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections import defaultdict
@@ -22,6 +21,8 @@ from typing import Final
 
 import numpy as np
 from bench import ears_sentences as said
+from bench.report import Rows, teller
+from bench.voice_stack import used_s
 
 from edgeagent import Agent, LlamaLLM, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, house_heard
@@ -44,12 +45,12 @@ from edgeagent.testing import (
     synthesised,
 )
 
-Rows = list[tuple[str, ...]]
+Pairs = list[tuple[str, str, str, str]]
+"""Name, figure of the people's voices, figure of espeak-ng's, target."""
 
 PEOPLE: Final = ("slt", "rms", "awb")
 MACHINE: Final = "en-us"
 VOICES: Final = (*PEOPLE, MACHINE)
-HEADER: Final = ("measured", "flite slt, rms, awb", "espeak-ng en-us", "target")
 NOISES: Final = ("babble", "steady", "motor")
 SNRS_DB: Final = (20, 10, 5)
 QUICK_EACH: Final = 8
@@ -87,10 +88,11 @@ class Heard:
     finish_s: float
 
 
-def rows(quick: bool = False, tell: Callable[[str], None] = lambda text: None) -> Rows:
-    """The table under ``HEADER``."""
+def rows(quick: bool) -> tuple[Rows, list[str]]:
+    """Name, figure and target, of the people's voices and of espeak-ng's by itself; nothing that does not work."""
     each = QUICK_EACH if quick else 1
-    table: Rows = []
+    table: Pairs = []
+    tell = teller("ears")
     with transcriber() as ears:
         tell("words, clean")
         clean = list(heard(ears, sentences(each), VOICES))
@@ -108,7 +110,13 @@ def rows(quick: bool = False, tell: Callable[[str], None] = lambda text: None) -
         tell("what nobody should understand")
         table += nonsense_rows(ears)
     tell("commands in talk")
-    return table + command_rows(clean)
+    made: Rows = []
+    for name, people, machine, target in table + command_rows(clean):
+        if people or not machine:
+            made.append((name, people, target))
+        if machine:
+            made.append((f"{name}, espeak-ng", machine, target))
+    return made, []
 
 
 @contextmanager
@@ -231,9 +239,9 @@ def wrong_share(found: Iterable[Heard]) -> float:
     return wrong / max(1.0, words)
 
 
-def word_rows(condition: str, found: Sequence[Heard], target: str) -> Rows:
+def word_rows(condition: str, found: Sequence[Heard], target: str) -> Pairs:
     """Words that are wrong, and how much was understood, commands and other talk apart."""
-    made: Rows = []
+    made: Pairs = []
     for name, commands in (("commands", True), ("other talk", False)):
         cells = []
         for voices in (PEOPLE, (MACHINE,)):
@@ -246,7 +254,7 @@ def word_rows(condition: str, found: Sequence[Heard], target: str) -> Rows:
     return made
 
 
-def nonsense_rows(ears: SphinxTranscriber) -> Rows:
+def nonsense_rows(ears: SphinxTranscriber) -> Pairs:
     """How much was understood of what is no English: other languages, and noise without anybody who speaks."""
     foreign = [("foreign", text) for texts in said.FOREIGN.values() for text in texts]
     found = [
@@ -267,17 +275,17 @@ def nonsense_rows(ears: SphinxTranscriber) -> Rows:
     ]
 
 
-def load_rows(ears: SphinxTranscriber, found: Sequence[Heard]) -> Rows:
+def load_rows(ears: SphinxTranscriber, found: Sequence[Heard]) -> Pairs:
     """How long the result takes after the last sample, and what the two processes need."""
     late_ms = 1000 * np.array([one.finish_s for one in found])
     sizes = [_resident_mb(pid) for pid in ears.pids if pid is not None]
     sound = [at_microphone(text, PEOPLE[0], None, seed=0) for _, text in sentences(40)]
-    before_s = sum(_spent_s(pid) for pid in ears.pids if pid is not None)
+    before_s = sum(used_s(pid) for pid in ears.pids if pid is not None)
     for one in sound:
         ears.begin()
         ears.feed(one)
         ears.finish(_NEVER)
-    spent_s = sum(_spent_s(pid) for pid in ears.pids if pid is not None) - before_s
+    spent_s = sum(used_s(pid) for pid in ears.pids if pid is not None) - before_s
     seconds = sum(len(one) for one in sound) / RATE_HZ
     return [
         (
@@ -294,7 +302,7 @@ def load_rows(ears: SphinxTranscriber, found: Sequence[Heard]) -> Rows:
     ]
 
 
-def command_rows(found: Sequence[Heard]) -> Rows:
+def command_rows(found: Sequence[Heard]) -> Pairs:
     """Commands heard in talk that holds none: strictly, and as the nano model acts on what was understood."""
     talk = [one for one in found if one.kind in ("forbidden", "talk")]
     strict: dict[bool, int] = defaultdict(int)
@@ -315,7 +323,7 @@ def command_rows(found: Sequence[Heard]) -> Rows:
                 typed[machine].add(one.text)
     counts = {machine: sum((one.voice == MACHINE) is machine for one in talk) for machine in (False, True)}
     pairs = (False, True)
-    made_rows: Rows = [
+    made_rows: Pairs = [
         (
             "talk in which a tool was called",
             *(f"{len(called[m])} of {counts[m]}, typed {len(typed[m])} of its sentences" for m in pairs),
@@ -357,26 +365,3 @@ def acting() -> Iterator[Callable[..., tuple[str, ...]]]:
 def _resident_mb(pid: int) -> float:
     text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return next(int(line.split()[1]) / 1024 for line in text.splitlines() if line.startswith("VmRSS"))
-
-
-def _spent_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def main() -> None:
-    """The table by itself."""
-    import argparse
-    import sys
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer of everything")
-    quick = parser.parse_args().quick
-    table = [HEADER, *rows(quick, lambda text: print(text, file=sys.stderr, flush=True))]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-if __name__ == "__main__":
-    main()

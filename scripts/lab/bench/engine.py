@@ -20,13 +20,12 @@ from unittest import mock
 
 from bench import grammar, highlevel
 from bench.model import BareLoop, Stopwatch, beyond_the_new, ratio, speeds
+from bench.report import HEADER, Row, Rows
 
 from edgeagent import LlamaLLM, Message
 from edgeagent.house import HouseRobot
 from edgeagent.llm import EngineSettings, LLMRequest
 from tests.llm.random_models import half_billion
-
-Rows = list[tuple[str, str, str]]
 
 _PROMPT_TOKENS: Final = 2000
 _WINDOW: Final = 4096
@@ -169,7 +168,7 @@ def prefix_rows(path: Path) -> Rows:
     return rows
 
 
-def rows(folder: Path) -> Iterator[tuple[str, str, str]]:
+def rows(folder: Path) -> Iterator[Row]:
     """Name, figure and target of each measurement, as they come."""
     path = half_billion(folder)
     tools = list(HouseRobot().tools)
@@ -192,7 +191,7 @@ def main() -> None:
         "--folder", type=Path, default=Path(tempfile.gettempdir()) / "edgeagent-bench", help="for the model"
     )
     arguments = parser.parse_args()
-    for row in itertools.chain([("measured", "figure", "target")], rows(arguments.folder)):
+    for row in itertools.chain([HEADER], rows(arguments.folder)):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, (62, 44, 10), strict=True)).rstrip(), flush=True)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
+
+from bench.report import cache
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _CODE: Final = ("edgeagent", "scripts/lab/bench", "models")
@@ -38,8 +39,7 @@ class Kept:
             part: Its name, with what else makes its results others, such as ``"voice-room-quick"``.
             fresh: Forget it first.
         """
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        kept = cls(cache / "edgeagent-bench" / "kept" / f"{part}-{code()}.jsonl")
+        kept = cls(cache() / "kept" / f"{part}-{code()}.jsonl")
         if fresh:
             kept.remove()
         return kept

@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-Rows = list[tuple[str, str, str]]
+from bench.report import HEADER, Rows, cache, printed, teller
 
+tell: Final = teller("loop")
 _LAB: Final = Path(__file__).resolve().parent.parent
 _CONTENDERS: Final = Path(__file__).resolve().parent / "contenders"
 _OURS: Final = "edgeagent"
@@ -41,11 +42,6 @@ class CannotPlayError(Exception):
     """A framework can't be installed, or its process ended."""
 
 
-def tell(text: str) -> None:
-    """Progress, beside the table."""
-    print(f"scripts/bench loop: {text}", file=sys.stderr, flush=True)
-
-
 def environment(name: str, pinned: Path) -> Path:
     """The Python of an environment with the packages of a requirements file, which is made if it is not there.
 
@@ -53,8 +49,7 @@ def environment(name: str, pinned: Path) -> Path:
         CannotPlayError: pip or venv failed; the text is its last line.
     """
     state = hashlib.sha256(pinned.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "edgeagent-bench" / "venvs" / f"{pinned.stem}-{state}"
+    folder = cache() / "venvs" / f"{pinned.stem}-{state}"
     python = folder / "bin" / "python"
     stamp = folder / "installed"
     if stamp.exists():
@@ -220,13 +215,6 @@ def _ratio_row(what: str, ours: Player, others_ms: dict[Player, float], our_ms: 
     )
 
 
-def printed(table: Rows) -> None:
-    """The table on stdout."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="scripts/bench loop", description="Measure the loop beside other frameworks.")
@@ -242,7 +230,7 @@ def main() -> None:
         players, failed = measured(arguments.turns, 5 if arguments.quick else arguments.rounds)
     except CannotPlayError as error:
         sys.exit(f"{_OURS} does not play: {error}")
-    printed([("measured", "figure", "target"), *rows(players, arguments.turns), *failed])
+    printed([HEADER, *rows(players, arguments.turns), *failed])
 
 
 if __name__ == "__main__":

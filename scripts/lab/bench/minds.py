@@ -23,18 +23,15 @@ from bench.kept import Kept
 from bench.minds_cases import Case, cases
 from bench.minds_record import record
 from bench.minds_table import loud, markdown, misses, published, shown, told
+from bench.report import teller
 
 from edgeagent.llm import default_threads, native
 from edgeagent.models import FOLDER_VARIABLE, find_model, is_here, language_models, paths, user_models_dir
 
+tell: Final = teller("minds")
 _SPEED: Final = "speed"
 _QUICK: Final = 5
 """Of so many cases --quick asks one: 32, of every kind and robot."""
-
-
-def tell(text: str) -> None:
-    """Progress, beside the table."""
-    print(f"scripts/bench minds: {text}", file=sys.stderr, flush=True)
 
 
 def on_disk() -> dict[str, str]:

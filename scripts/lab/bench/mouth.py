@@ -8,25 +8,19 @@ something does not work; a slow machine is none of that.
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-import sys
-import time
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 from bench import mouth_aligned, mouth_recorded, mouth_voices
-from bench.mouth_voices import Rows
+from bench.report import Rows, Suite, printed, teller
 
 from edgeagent.models import is_here, voices
 
-_VOICES = (("heart", "Hibari heart"), ("joe", "Piper joe"))
+_VOICES: Final = (("heart", "Hibari heart"), ("joe", "Piper joe"))
 
 
-def tell(text: str) -> None:
-    """Progress, beside the table."""
-    print(f"scripts/bench mouth: {text}", file=sys.stderr, flush=True)
+tell: Final = teller("mouth")
 
 
 def of_a_voice(voice: str, name: str, *, quick: bool, model_s: int) -> tuple[Rows, list[str]]:
@@ -39,13 +33,6 @@ def of_a_voice(voice: str, name: str, *, quick: bool, model_s: int) -> tuple[Row
     tell(f"{name}, on the loudspeaker")
     more, bad = mouth_recorded.rows(voice, name, quick=quick, model_s=model_s)
     return rows + more, wrong + bad
-
-
-def printed(table: Sequence[Sequence[str]]) -> None:
-    """A table on stdout."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def room(quick: bool) -> list[tuple[str, ...]]:
@@ -63,8 +50,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer of everything: less than two minutes")
     parser.add_argument("--piper", metavar="FILE.onnx", help="a Piper voice (default: a generated tiny one)")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no sound server stays behind
-    begun_s, before = time.monotonic(), os.getloadavg()[0]
+    suite = Suite("mouth")
     rows: Rows = []
     wrong: list[str] = []
     here = [(name, engine) for name, engine in _VOICES if is_here(voices()[name])]
@@ -84,14 +70,10 @@ def main() -> None:
     wrong += bad
     tell("echo in the simulated room")
     in_room = room(arguments.quick)
-    load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
-    printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *rows])
+    suite.printed(rows)
     print()
     printed(in_room)
-    tell(f"{time.monotonic() - begun_s:.0f} s")
-    for each in wrong:
-        tell(f"does not work: {each}")
-    sys.exit(1 if wrong else 0)
+    suite.end(wrong)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from typing import Final
 import numpy as np
 import pocketsphinx
 import soxr
-from bench.mouth_voices import SENTENCES, Rows, percentile
+from bench.mouth_voices import SENTENCES
+from bench.report import Rows, percentile
 
 from edgeagent.tts import make_speaker
 

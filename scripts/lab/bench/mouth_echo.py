@@ -214,15 +214,3 @@ def _voiced(clean: Samples) -> float:
         detector.is_speech(whole[at : at + frame].tobytes(), RATE_HZ) for at in range(0, len(whole) - frame, frame)
     ]
     return float(np.mean(found[round(_FIRST_S / FRAME_S) :]))
-
-
-def main() -> None:
-    """The table by itself."""
-    table = [HEADER, TARGETS, *rows(False)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-if __name__ == "__main__":
-    main()

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import numpy as np
 from bench.mouth_player import SILENT
-from bench.mouth_voices import Rows, percentile
+from bench.report import Rows, percentile
 
 from edgeagent.audio import Resampler
 from tests.audio.pulse import Pulse, missing

@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from bench.report import Rows, percentile
 
 from edgeagent.audio import PlaybackQueue
 from edgeagent.tts import AHEAD_S, Mouth, Speaker, Speech, SpeechChunk, make_speaker
-
-Rows = list[tuple[str, str, str]]
 
 SENTENCES: Final = (
     "I am back at the dock and the battery is charging now.",
@@ -34,8 +33,6 @@ SENTENCES: Final = (
     "Follow me to the living room, it is not far.",
     "I will wait until you are ready to go.",
 )
-
-
 _RATE_HZ: Final = 48_000
 _BLOCK: Final = 480
 _LIMIT_S: Final = 20.0
@@ -89,12 +86,6 @@ def piper_voice(given: str | None) -> Iterator[tuple[str, str] | None]:
         return
     with tempfile.TemporaryDirectory() as folder:
         yield str(tiny_voice(Path(folder))), "Piper (a generated tiny voice)"
-
-
-def percentile(values: list[float], share: float) -> float:
-    """The smallest value that so much of the values do not exceed; a miss is infinity."""
-    ordered = sorted(values)
-    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else math.inf
 
 
 def rows(voice: str, name: str, *, quick: bool) -> tuple[Rows, list[str]]:

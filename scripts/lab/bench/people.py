@@ -28,10 +28,12 @@ from bench.people_noise import KINDS
 from bench.people_recordings import RECORDINGS, RecordingsError, fetch
 from bench.people_table import HEADER, SHIPS, misses, rows
 from bench.people_trials import SETS, Condition, Trial, conditions, natural_voices, trials
+from bench.report import printed, teller
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.stt import RATE_HZ
 
+tell: Final = teller("people")
 ROOMS: Final = (0.2, 0.3, 0.6)
 SNRS_DB: Final = (20.0, 10.0, 5.0)
 EACH: Final = {"recordings": len(RECORDINGS), "commands": 24, "talk": 24}
@@ -142,9 +144,7 @@ def table(planned: Sequence[tuple[str, list[Trial]]], kept: Kept, *, with_misses
             came = {trial.name: kept.get(_key(recogniser, trial)) for trial in drawn}
             made += rows(recogniser, drawn, came, mind)
             missed += misses(recogniser, drawn, came, mind) if with_misses else []
-    widths = [max(map(len, column)) for column in zip(*made, strict=True)]
-    for row in made:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    printed(made)
     for line in missed:
         print(line)
 
@@ -163,11 +163,6 @@ def plan(arguments: argparse.Namespace) -> list[tuple[str, list[Trial]]]:
             for trial in trials(kind, where, arguments.each or each[kind], arguments.seed):
                 found[recogniser, kind, trial.condition].append(trial)
     return [(recogniser, drawn) for (recogniser, _, _), drawn in found.items()]
-
-
-def tell(text: str) -> None:
-    """Progress, beside the table."""
-    print(f"scripts/bench people: {text}", file=sys.stderr, flush=True)
 
 
 def arguments_of(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from bench.report import cache
 
 from edgeagent.audio import Resampler, Samples, read_wav
 from edgeagent.stt import RATE_HZ
@@ -60,7 +61,7 @@ class Recording:
     @property
     def file(self) -> Path:
         """Its place in the cache, by its sha256."""
-        return cache() / f"{self.sha256[:16]}{Path(self.member).suffix}"
+        return cache() / "recordings" / f"{self.sha256[:16]}{Path(self.member).suffix}"
 
 
 _SPHINX: Final = Archive("pocketsphinx", "5.1.1")
@@ -189,11 +190,6 @@ RECORDINGS: Final = (
 """Ten speakers or so. The words of PocketSphinx's cards and novel are those of its own transcripts."""
 
 
-def cache() -> Path:
-    """The folder of recordings that were fetched."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "edgeagent-bench" / "recordings"
-
-
 def fetch() -> None:
     """Brings what is missing to this machine.
 
@@ -250,7 +246,7 @@ def _downloaded(archive: Archive, folder: Path) -> Path:
 
 
 def _take_out(archive: Path, wanted: list[Recording]) -> None:
-    cache().mkdir(parents=True, exist_ok=True)
+    (cache() / "recordings").mkdir(parents=True, exist_ok=True)
     for recording in wanted:
         try:
             data = _member(archive, recording.member)

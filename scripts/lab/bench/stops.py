@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from bench import stops_beside
 from bench.kept import Kept
+from bench.report import HEADER, Rows, printed
 from bench.voice_trials import LIMIT_S, Log, calm, talking
 
 from edgeagent.llm import LLMRequest
@@ -168,9 +169,9 @@ def _ready(talk: Rehearsal) -> None:
     talk.conversation.session.reset()
 
 
-def rows(trials: Sequence[Trial], made: dict[int, list[float | None]]) -> list[tuple[str, str, str]]:
+def rows(trials: Sequence[Trial], made: dict[int, list[float | None]]) -> Rows:
     """The table: shares by room, of both halves."""
-    table: list[tuple[str, str, str]] = []
+    table: Rows = []
 
     def share(chosen: Sequence[Trial], column: int, limit_s: float) -> str:
         good = sum((at_s := made[each.number][column]) is not None and at_s <= limit_s for each in chosen)
@@ -248,7 +249,7 @@ def main() -> None:
                             print(f"missed {trial}: {times}: {log.brief()}: {held}", file=sys.stderr, flush=True)
                         known[trial.number] = times
             made.update({number: times for number, times in known.items() if times})
-    _print(rows([each for each in trials if each.number in made], made))
+    printed([HEADER, *rows([each for each in trials if each.number in made], made)])
     kept.remove()
 
 
@@ -266,19 +267,12 @@ def _beside(arguments: argparse.Namespace) -> None:
 
     print(f"seed {arguments.seed}, voices {', '.join(voices)}", flush=True)
     if arguments.part == "talk":
-        _print(stops_beside.hour(voices, once, minutes=minutes, seed=arguments.seed))
+        printed([HEADER, *stops_beside.hour(voices, once, minutes=minutes, seed=arguments.seed)])
     elif arguments.part == "barge-in":
-        _print(stops_beside.barge_ins(voices, once, count=count, seed=arguments.seed))
+        printed([HEADER, *stops_beside.barge_ins(voices, once, count=count, seed=arguments.seed)])
     else:
-        _print(stops_beside.wakes(voices, once, count=count, minutes=minutes, seed=arguments.seed))
+        printed([HEADER, *stops_beside.wakes(voices, once, count=count, minutes=minutes, seed=arguments.seed)])
     kept.remove()
-
-
-def _print(made: Sequence[tuple[str, str, str]]) -> None:
-    table = [("measured", "figure", "target"), *made]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from bench.ears_double_talk import COMMANDS, REPLIES
 from bench.ears_sentences import OTHER, TALK
+from bench.report import Rows
 from bench.voice_trials import LIMIT_S, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
@@ -20,7 +21,6 @@ from edgeagent.robot import LatchState
 from edgeagent.testing import NATURAL_VOICES, Rehearsal, RoomSettings, call
 from edgeagent.voice import State
 
-Row = tuple[str, str, str]
 Once = Callable[[str, Callable[[], Any]], Any]
 """Measures something by its name, unless its result is kept."""
 
@@ -48,7 +48,7 @@ _AWAY: Final = "garage"
 _ROOM: Final = RoomSettings(rt60_s=0.3, echo_gain_db=-20, noise_snr_db=25, record=False)
 
 
-def hour(voices: Sequence[str], once: Once, *, minutes: float, seed: int) -> list[Row]:
+def hour(voices: Sequence[str], once: Once, *, minutes: float, seed: int) -> Rows:
     """Rows of an hour of talk: false trips, and how often and how long motion waited."""
     rng = random.Random(seed)
     lines = [*TALK, *OTHER]
@@ -131,10 +131,10 @@ def _talk(said: Sequence[tuple[str, str, tuple[float, float]]], pauses: Sequence
         return [talk.now_s - began_s, trips, waits.lasted_s]
 
 
-def barge_ins(voices: Sequence[str], once: Once, *, count: int, seed: int) -> list[Row]:
+def barge_ins(voices: Sequence[str], once: Once, *, count: int, seed: int) -> Rows:
     """Rows of sentences that people say over the robot's voice: does it wait soon enough?"""
     rng = random.Random(seed)
-    rows: list[Row] = []
+    rows: Rows = []
     for gain_db in (-20.0, -6.0, 0.0):
         drawn = [
             (rng.choice(COMMANDS + tuple(TALK[:60])), rng.choice(voices), rng.choice(_VARIATIONS), rng.uniform(1, 3))
@@ -175,7 +175,7 @@ def _interrupted(said: Sequence[tuple[str, str, tuple[float, float], float]], ga
     return found
 
 
-def wakes(voices: Sequence[str], once: Once, *, count: int, minutes: float, seed: int) -> list[Row]:
+def wakes(voices: Sequence[str], once: Once, *, count: int, minutes: float, seed: int) -> Rows:
     """Rows of a wake word with the request behind it, in the room, and of an hour of talk without one."""
     rng = random.Random(seed)
     drawn = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from bench import model, overhead, turn
+from bench.report import HEADER, printed
 
 
 def main() -> None:
@@ -15,15 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench text", description="Measure text mode.")
     parser.add_argument("--model", default="nano", help="a catalogue name or a .gguf (default: nano)")
     arguments = parser.parse_args()
-    rows = [
-        ("measured", "figure", "target"),
-        *model.rows(arguments.model),
-        *turn.rows(arguments.model),
-        *overhead.rows(),
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    printed([HEADER, *model.rows(arguments.model), *turn.rows(arguments.model), *overhead.rows()])
 
 
 if __name__ == "__main__":

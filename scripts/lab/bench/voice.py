@@ -7,10 +7,7 @@ are done, so that it goes on where it was stopped; when all are done they are fo
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -18,17 +15,14 @@ from typing import Final
 
 from bench import voice_latency, voice_page, voice_soak, voice_stack
 from bench.kept import Kept
-from bench.mouth import printed
-from bench.mouth_voices import Rows
+from bench.report import Rows, Suite, teller
 
 from tests.audio.pulse import missing
 
 PARTS: Final = ("latency", "page", "stack", "soak", "room")
 
 
-def tell(text: str) -> None:
-    """Progress, beside the table."""
-    print(f"scripts/bench voice: {text}", file=sys.stderr, flush=True)
+tell: Final = teller("voice")
 
 
 def in_room(quick: bool, kept: Kept) -> tuple[Rows, list[str]]:
@@ -37,8 +31,7 @@ def in_room(quick: bool, kept: Kept) -> tuple[Rows, list[str]]:
         room = import_module("bench.voice_room")
     except ImportError as error:
         return [("counts in the simulated room", f"not measured: {error}", "")], []
-    made = room.rows(quick, kept=kept)
-    return made if isinstance(made, tuple) else (made, [])
+    return room.rows(quick, kept), []
 
 
 def main() -> None:
@@ -54,7 +47,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the trials of the latencies there, as JSON")
     parser.add_argument("--fresh", action="store_true", help="do not go on where it was stopped: measure all anew")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that no sound server stays behind
+    suite = Suite("voice")
     quick: bool = arguments.quick
     parts: dict[str, Callable[[], tuple[Rows, list[str]]]] = {
         "latency": lambda: voice_latency.rows(quick, kept["latency"], count=arguments.trials, keep=arguments.keep),
@@ -67,7 +60,6 @@ def main() -> None:
     kept = {part: Kept.of(f"voice-{part}{'-quick' * quick}", fresh=arguments.fresh) for part in chosen}
     wrong: list[str] = []
     made: Rows = []
-    begun_s, before = time.monotonic(), os.getloadavg()[0]
     for part in chosen:
         tell(f"{part}, goes on where it was stopped" if len(kept[part]) else part)
         if part in ("latency", "page", "stack") and (why := missing()) is not None:
@@ -80,14 +72,10 @@ def main() -> None:
             sys.exit(130)
         made += rows
         wrong += bad
-    load = f"{before:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores"
-    printed([("measured", "figure", "target"), ("load of the machine (1 min)", load, ""), *made])
+    suite.printed(made)
     for each in kept.values():
         each.remove()
-    tell(f"{time.monotonic() - begun_s:.0f} s")
-    for each in wrong:
-        tell(f"does not work: {each}")
-    sys.exit(1 if wrong else 0)
+    suite.end(wrong)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from bench.voice_trials import LIMIT_S, Log, Once, Row, calm, talking, tell
+from bench.report import Rows
+from bench.voice_trials import LIMIT_S, Log, Once, calm, talking, tell
 
 from edgeagent.agent import Agent, Options
 from edgeagent.app import INSTRUCTIONS, MAX_TOOL_HOPS, NAME, configured_llm
@@ -55,7 +56,7 @@ def asked_about(log: Log) -> str:
 
 def spoken_commands(
     voices: Sequence[str], most: int, once: Once, *, noise_snr_db: float | None = None, rt60_s: float = 0.3
-) -> list[Row]:
+) -> Rows:
     """What the conversation gives to the model is asked in a new flat each, since the calls depend on where things are;
     a stop word that trips the latch is the call of the tool ``stop``. What is asked about again is wrong; where the
     robot asks whether it was just that, the voice says "yes", and what comes of it is counted by itself.

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from bench import ears_double_talk, voice_lines
-from bench.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
+from bench.report import Rows
+from bench.voice_trials import LIMIT_S, VOICES, Once, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import Rehearsal, RoomSettings, call, synthesised
@@ -60,14 +61,14 @@ BEFORE: Final[dict[str, Callable[[Rehearsal, bool], None]]] = {
 }
 
 
-def first_stops(before: str, quick: bool, once: Once) -> list[Row]:
+def first_stops(before: str, quick: bool, once: Once) -> Rows:
     """ "Stop" over "Going to the kitchen.", at three gains by three voices at three times."""
     voices, times = (VOICES[:1], AFTER_S[:1]) if quick else (VOICES, AFTER_S)
     scenes = [(gain_db, voice, after_s) for gain_db in GAINS_DB for voice in voices for after_s in times]
     made: list[list[bool]] = [
         once(number, lambda n: _stopped(before, *scenes[n], long=not quick)) for number in range(len(scenes))
     ]
-    rows: list[Row] = []
+    rows: Rows = []
     for gain_db in GAINS_DB:
         heard = [trial for trial, scene in zip(made, scenes, strict=True) if scene[0] == gain_db]
         name = f'"stop" in the first half second of a sentence {before}, echo {gain_db:+d} dB'
@@ -98,7 +99,7 @@ def _stopped(before: str, gain_db: float, voice: str, after_s: float, *, long: b
         return [stopped, bool(log.of("barge_in")) or stopped]
 
 
-def own_first_sentences(gain_db: float, minutes: float, once: Once) -> list[Row]:
+def own_first_sentences(gain_db: float, minutes: float, once: Once) -> Rows:
     """The robot's own first sentences, some of which say "stop": each with a canceller that knows nothing."""
     texts = (*ears_double_talk.OF_STOPPING, *ears_double_talk.REPLIES)
     with talking(RoomSettings(echo_gain_db=gain_db, rt60_s=0.4, drift_ppm=100, record=False)) as (talk, log):

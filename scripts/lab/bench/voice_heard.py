@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 from bench import voice_lines
-from bench.voice_trials import LIMIT_S, VOICES, Once, Row, calm, talking, tell
+from bench.report import Rows
+from bench.voice_trials import LIMIT_S, VOICES, Once, calm, talking, tell
 
 from edgeagent.audio import Resampler, Samples
 from edgeagent.llm import LLMRequest
@@ -72,7 +73,7 @@ def sounding(sound: Samples, rate_hz: int) -> np.ndarray[Any, Any]:
     return np.flatnonzero(loud[2 * near + 1 :] > loud[: len(sound)])
 
 
-def heard_words(count: int, once: Once) -> list[Row]:
+def heard_words(count: int, once: Once) -> Rows:
     """People interrupt an answer at random moments; its words in history are compared with the loudspeaker's sound."""
     stories = voice_lines.STORIES
 

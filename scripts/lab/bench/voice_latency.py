@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.kept import Kept
-from bench.mouth_voices import Rows, percentile
 from bench.pulse_room import VOICES, Line
+from bench.report import Rows, percentile
 from bench.voice_stage import Stage
 
 MOTIONS: Final = (

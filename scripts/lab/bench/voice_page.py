@@ -16,8 +16,8 @@ from typing import Final
 
 import httpx2
 from bench.kept import Kept
-from bench.mouth_voices import Rows, percentile
 from bench.pulse_room import VOICES, Line
+from bench.report import Rows, percentile
 from bench.voice_latency import MOTIONS, QUESTIONS, Planned, Trial, acting, answer, spread, stop, tried
 from bench.voice_stack import Shares
 from bench.voice_stage import Stage

@@ -8,7 +8,6 @@ so that it goes on where it was stopped.
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,10 +18,11 @@ from typing import Any, Final
 import numpy as np
 from bench import ears_sentences, voice_lines
 from bench.kept import Kept
+from bench.report import Rows
 from bench.voice_commands import spoken_commands
 from bench.voice_first import BEFORE, OWN_GAINS_DB, first_stops, own_first_sentences
 from bench.voice_heard import heard_words
-from bench.voice_trials import LIMIT_S, ROOM, VOICES, Once, Row, calm, talking, tell
+from bench.voice_trials import LIMIT_S, ROOM, VOICES, Once, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import Rehearsal, RoomSettings, Said, call, synthesised
@@ -38,7 +38,7 @@ _TALK: Final = 75
 _AT_ONCE: Final = 2
 
 
-def own_voice(gain_db: float, minutes: float, once: Once) -> list[Row]:
+def own_voice(gain_db: float, minutes: float, once: Once) -> Rows:
     """The robot speaks, and nobody else does."""
     room = RoomSettings(echo_gain_db=gain_db, rt60_s=0.4, drift_ppm=100, record=False)
     texts = (*voice_lines.STORIES, voice_lines.TEMPTING)
@@ -76,7 +76,7 @@ def in_two(talk: Rehearsal, parts: Sequence[str], voice: str) -> Said:
     return talk.say(parts[1], voice, after_s=first.end_s - talk.now_s + PAUSE_S)
 
 
-def slow_speakers(lines: Sequence[tuple[str, ...]], count: int, name: str, target: str, once: Once) -> list[Row]:
+def slow_speakers(lines: Sequence[tuple[str, ...]], count: int, name: str, target: str, once: Once) -> Rows:
     """A turn is cut off if half of it is answered, or asked about, and not the whole sentence in one turn. A robot that
     has begun to answer half of it, and falls silent to hear the rest, is counted apart.
     """
@@ -107,7 +107,7 @@ def slow_speakers(lines: Sequence[tuple[str, ...]], count: int, name: str, targe
     ]
 
 
-def backchannels(count: int, once: Once) -> list[Row]:
+def backchannels(count: int, once: Once) -> Rows:
     """A backchannel kills an answer if it becomes an interruption. The robot has spoken alone for half a minute before,
     so that it knows its own voice in this room, as in the measurements in real time."""
     with talking() as (talk, log):
@@ -144,7 +144,7 @@ def backchannels(count: int, once: Once) -> list[Row]:
 # --- stop words ----------------------------------------------------------------------------------------------------
 
 
-def false_stops(count: int, once: Once) -> list[Row]:
+def false_stops(count: int, once: Once) -> Rows:
     """People talk while the robot drives; a drive is killed if it ends otherwise than where it was sent."""
     places = ("kitchen", "bedroom", "garage", "balcony")
     drives = 0
@@ -186,7 +186,7 @@ def false_stops(count: int, once: Once) -> list[Row]:
 # --- all of it -----------------------------------------------------------------------------------------------------
 
 
-def parts(quick: bool) -> dict[str, Callable[[Once], list[Row]]]:
+def parts(quick: bool) -> dict[str, Callable[[Once], Rows]]:
     """Every measurement by its name, the longest first."""
     few = quick
     voices = VOICES[:1] if few else VOICES
@@ -224,18 +224,15 @@ def parts(quick: bool) -> dict[str, Callable[[Once], list[Row]]]:
     }
 
 
-def rows(quick: bool, only: Sequence[str] = (), *, kept: Kept | None = None) -> list[Row]:
+def rows(quick: bool, kept: Kept) -> Rows:
     """Name, figure and target of each measurement.
 
     Args:
-        only: Names of ``parts``; empty: all.
-        kept: What was measured already; None: what this part keeps by itself.
+        kept: What was measured already.
     """
-    chosen = [name for name in parts(quick) if not only or name in only]
-    path = (kept or Kept.of("voice-room-quick" if quick else "voice-room")).path
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(_AT_ONCE, mp_context=context) as pool:
-        running = [pool.submit(_measured, name, quick, path) for name in chosen]
+        running = [pool.submit(_measured, name, quick, kept.path) for name in parts(quick)]
         try:
             made = [row for part in running for row in part.result()]
         except BaseException:  # what is measured is kept, and nobody waits for the rest
@@ -243,12 +240,10 @@ def rows(quick: bool, only: Sequence[str] = (), *, kept: Kept | None = None) -> 
             for worker in multiprocessing.active_children():
                 worker.terminate()
             raise
-    if kept is None:
-        Kept(path).remove()
     return made
 
 
-def _measured(name: str, quick: bool, path: Path) -> list[Row]:
+def _measured(name: str, quick: bool, path: Path) -> Rows:
     """A part in a process of its own; it is kept trial by trial, and as a whole."""
     kept = Kept(path)
     begun_s = time.monotonic()
@@ -256,11 +251,6 @@ def _measured(name: str, quick: bool, path: Path) -> list[Row]:
     def once(number: int, trial: Callable[[int], Any]) -> Any:
         return kept.once(f"{name}, {number}", lambda: trial(number))
 
-    made: list[Row] = kept.once(name, lambda: parts(quick)[name](once))
+    made: Rows = kept.once(name, lambda: parts(quick)[name](once))
     tell(f"{name}: {time.monotonic() - begun_s:.0f} s")
     return [(row[0], row[1], row[2]) for row in made]
-
-
-if __name__ == "__main__":
-    for each in rows("--quick" in sys.argv, [argument for argument in sys.argv[1:] if argument != "--quick"]):
-        print(" | ".join(each))

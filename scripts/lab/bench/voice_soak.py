@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from bench.mouth_voices import Rows
 from bench.pulse_room import VOICES
+from bench.report import Rows
 from bench.voice_latency import MOTIONS, OVER, QUESTIONS
 from bench.voice_stack import family, pss_mb
 

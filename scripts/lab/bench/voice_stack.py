@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from bench.mouth_voices import Rows
 from bench.pulse_room import VOICES, Line
+from bench.report import Rows
 from bench.voice_stage import Stage
 
 _TICKS: Final = os.sysconf("SC_CLK_TCK")

@@ -5,18 +5,19 @@ Real ears, mouth, robot and conversation; where it does not matter what the mode
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from bench.report import teller
 
 from edgeagent.config import Config
 from edgeagent.llm import LLMRequest
 from edgeagent.testing import Rehearsal, RoomSettings, ScriptedLLM
 from edgeagent.voice import State
 
-Row = tuple[str, str, str]
+tell: Final = teller("voice")
 Once = Callable[[int, Callable[[int], Any]], Any]
 """Does a trial by its number, unless its result is kept."""
 
@@ -84,8 +85,3 @@ def calm(talk: Rehearsal) -> None:
         return talk.now_s - since_s >= _CALM_S
 
     talk.pass_until(silent, LIMIT_S)
-
-
-def tell(text: str) -> None:
-    """Progress and what went wrong, beside the table."""
-    print(f"scripts/bench voice: {text}", file=sys.stderr, flush=True)
