@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -59,11 +59,8 @@ def bottle_level(bottle: Literal["rum", "gin", "tequila", "vodka", "lime_juice"]
     return "420 millilitres"
 
 
-def build(llm: LLM) -> Agent:
-    """The bartender."""
-    return Agent(
-        "bartender",
-        "You are a bartender robot. Serve the guests with your tools; otherwise chat with them.",
-        llm=llm,
-        tools=[mix_drink, pour, add_ice, shake, rinse_shaker, show_message, bottle_level],
-    )
+agent = Agent(
+    "bartender",
+    "You are a bartender robot. Serve the guests with your tools; otherwise chat with them.",
+    tools=[mix_drink, pour, add_ice, shake, rinse_shaker, show_message, bottle_level],
+)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -57,12 +57,9 @@ def paint_left() -> str:
     return "3.5 litres"
 
 
-def build(llm: LLM) -> Agent:
-    """The line marker."""
-    return Agent(
-        "marker",
-        "You are a robot that paints lines on sports grounds. Do what the groundskeeper asks with your tools; "
-        "otherwise talk.",
-        llm=llm,
-        tools=[draw_line, draw_circle, mark_court, write_word, use_paint, clean_nozzle, paint_left],
-    )
+agent = Agent(
+    "marker",
+    "You are a robot that paints lines on sports grounds. Do what the groundskeeper asks with your tools; "
+    "otherwise talk.",
+    tools=[draw_line, draw_circle, mark_court, write_word, use_paint, clean_nozzle, paint_left],
+)

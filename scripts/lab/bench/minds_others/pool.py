@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -47,12 +47,8 @@ def ph_value() -> str:
     return "7.3"
 
 
-def build(llm: LLM) -> Agent:
-    """The pool cleaner."""
-    return Agent(
-        "pool",
-        "You are the cleaning robot of a garden pool. Carry out wishes with your tools; "
-        "otherwise talk with the family.",
-        llm=llm,
-        tools=[clean, set_pump, add_chlorine, pool_lights, return_to_dock, water_temperature, ph_value],
-    )
+agent = Agent(
+    "pool",
+    "You are the cleaning robot of a garden pool. Carry out wishes with your tools; otherwise talk with the family.",
+    tools=[clean, set_pump, add_chlorine, pool_lights, return_to_dock, water_temperature, ph_value],
+)

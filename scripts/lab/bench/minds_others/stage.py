@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool
@@ -52,11 +52,8 @@ def lamp_temperature() -> str:
     return "71 degrees"
 
 
-def build(llm: LLM) -> Agent:
-    """The stage light."""
-    return Agent(
-        "stage",
-        "You are the light of a small theatre stage. Follow the cues with your tools; otherwise talk with the crew.",
-        llm=llm,
-        tools=[brightness, point, set_color, strobe, fog, blackout, lamp_temperature],
-    )
+agent = Agent(
+    "stage",
+    "You are the light of a small theatre stage. Follow the cues with your tools; otherwise talk with the crew.",
+    tools=[brightness, point, set_color, strobe, fog, blackout, lamp_temperature],
+)

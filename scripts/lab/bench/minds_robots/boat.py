@@ -1,6 +1,6 @@
 """A small motor boat: a heading, knots, metres of chain, and a tool whose name is a verb of two senses."""
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -47,11 +47,8 @@ def sound_depth() -> str:
     return "6.4 metres"
 
 
-def build(llm: LLM) -> Agent:
-    """The boat."""
-    return Agent(
-        "boat",
-        "You are the helm of a small motor boat. Carry out orders with your tools; otherwise talk with the crew.",
-        llm=llm,
-        tools=[steer_course, make_way, drop_anchor, weigh_anchor, bilge_pump, sound_depth],
-    )
+agent = Agent(
+    "boat",
+    "You are the helm of a small motor boat. Carry out orders with your tools; otherwise talk with the crew.",
+    tools=[steer_course, make_way, drop_anchor, weigh_anchor, bilge_pump, sound_depth],
+)

@@ -1,6 +1,6 @@
 """A camera on a rail: signed metres and degrees, an optional time, and names."""
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -44,11 +44,8 @@ def card_space() -> str:
     return "23 minutes"
 
 
-def build(llm: LLM) -> Agent:
-    """The dolly."""
-    return Agent(
-        "camera_dolly",
-        "You are a motorised camera dolly on a film set. The director talks to you.",
-        llm=llm,
-        tools=[roll, pan, start_take, cut, focus_on, card_space],
-    )
+agent = Agent(
+    "camera_dolly",
+    "You are a motorised camera dolly on a film set. The director talks to you.",
+    tools=[roll, pan, start_take, cut, focus_on, card_space],
+)

@@ -1,6 +1,6 @@
 """A warehouse forklift: bays by name, metres, a level, and a truth value."""
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -44,11 +44,8 @@ def hazard_flash(on: bool) -> str:
     return "Done."
 
 
-def build(llm: LLM) -> Agent:
-    """The forklift."""
-    return Agent(
-        "forklift",
-        "You are an autonomous forklift in a warehouse.",
-        llm=llm,
-        tools=[fetch_pallet, stack_pallet, fork_height, lean_mast, load_weight, hazard_flash],
-    )
+agent = Agent(
+    "forklift",
+    "You are an autonomous forklift in a warehouse.",
+    tools=[fetch_pallet, stack_pallet, fork_height, lean_mast, load_weight, hazard_flash],
+)

@@ -1,6 +1,6 @@
 """A greenhouse: a truth value, litres, per cent, and beds by name."""
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool
@@ -44,11 +44,8 @@ def list_ripe() -> str:
     return "tomatoes in bed C and peppers in bed E"
 
 
-def build(llm: LLM) -> Agent:
-    """The greenhouse."""
-    return Agent(
-        "greenhouse",
-        "You look after a greenhouse.",
-        llm=llm,
-        tools=[irrigate, vent_roof, shade_cloth, soil_moisture, mist, list_ripe],
-    )
+agent = Agent(
+    "greenhouse",
+    "You look after a greenhouse.",
+    tools=[irrigate, vent_roof, shade_cloth, soil_moisture, mist, list_ripe],
+)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -51,11 +51,8 @@ def season(spice: str, pinches: int = 1) -> str:
     return f"{spice} was added."
 
 
-def build(llm: LLM) -> Agent:
-    """The arm."""
-    return Agent(
-        "kitchen_arm",
-        "You are the robot arm of a small kitchen. Use the tools to help the cook; answer briefly.",
-        llm=llm,
-        tools=[stir, pour, chop, hob_power, probe_sauce, season],
-    )
+agent = Agent(
+    "kitchen_arm",
+    "You are the robot arm of a small kitchen. Use the tools to help the cook; answer briefly.",
+    tools=[stir, pour, chop, hob_power, probe_sauce, season],
+)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -46,11 +46,8 @@ def print_map(floors: list[int]) -> str:
     return "The map is printed."
 
 
-def build(llm: LLM) -> Agent:
-    """The guide."""
-    return Agent(
-        "museum_guide",
-        "You are the robot guide of a natural history museum. Be kind to visitors and answer in a sentence or two.",
-        llm=llm,
-        tools=[lead_to, narrate, visitor_count, dim_gallery, announce_closing, print_map],
-    )
+agent = Agent(
+    "museum_guide",
+    "You are the robot guide of a natural history museum. Be kind to visitors and answer in a sentence or two.",
+    tools=[lead_to, narrate, visitor_count, dim_gallery, announce_closing, print_map],
+)

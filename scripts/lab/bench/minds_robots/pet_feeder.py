@@ -1,6 +1,6 @@
 """A feeder for pets: grams, a time of day as text, and names."""
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool
@@ -45,11 +45,8 @@ def cat_flap(locked: bool) -> str:
     return "Done."
 
 
-def build(llm: LLM) -> Agent:
-    """The feeder."""
-    return Agent(
-        "pet_feeder",
-        "You are a friendly pet feeder. You feed Luna the cat and Rex the dog.",
-        llm=llm,
-        tools=[serve, refresh_water, give_treat, schedule_meal, food_left, cat_flap],
-    )
+agent = Agent(
+    "pet_feeder",
+    "You are a friendly pet feeder. You feed Luna the cat and Rex the dog.",
+    tools=[serve, refresh_water, give_treat, schedule_meal, food_left, cat_flap],
+)

@@ -1,6 +1,6 @@
 """A pipetting robot: a list, optional arguments, units in the names, and a tool without a docstring."""
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -48,11 +48,8 @@ def incubate(minutes: int, celsius: float = 37.0) -> str:
     return "The incubator runs."
 
 
-def build(llm: LLM) -> Agent:
-    """The pipettor."""
-    return Agent(
-        "pipettor",
-        "You are a pipetting robot in a biology lab. Do what the scientist asks with your tools, nothing else.",
-        llm=llm,
-        tools=[aspirate, dispense, change_tip, agitate, read_absorbance, incubate],
-    )
+agent = Agent(
+    "pipettor",
+    "You are a pipetting robot in a biology lab. Do what the scientist asks with your tools, nothing else.",
+    tools=[aspirate, dispense, change_tip, agitate, read_absorbance, incubate],
+)

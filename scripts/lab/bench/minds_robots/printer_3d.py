@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool
@@ -46,11 +46,8 @@ def part_fan(percent: int) -> str:
     return "The fan is set."
 
 
-def build(llm: LLM) -> Agent:
-    """The printer."""
-    return Agent(
-        "printer_3d",
-        "You are a 3D printer in a makerspace. Keep answers to one sentence.",
-        llm=llm,
-        tools=[print_model, nozzle_heat, probe_bed, load_filament, layers_done, part_fan],
-    )
+agent = Agent(
+    "printer_3d",
+    "You are a 3D printer in a makerspace. Keep answers to one sentence.",
+    tools=[print_model, nozzle_heat, probe_bed, load_filament, layers_done, part_fan],
+)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from edgeagent import LLM, Agent, tool
+from edgeagent import Agent, tool
 
 
 @tool(motion=True)
@@ -46,12 +46,9 @@ def track(rate: Literal["sidereal", "lunar", "solar"]) -> str:
     return f"Tracking at the {rate} rate."
 
 
-def build(llm: LLM) -> Agent:
-    """The telescope."""
-    return Agent(
-        "telescope",
-        "You operate the telescope of a school observatory. Call a tool when you are asked to do something. "
-        "Otherwise just answer.",
-        llm=llm,
-        tools=[slew_to, expose, nudge, dome_slit, seeing, track],
-    )
+agent = Agent(
+    "telescope",
+    "You operate the telescope of a school observatory. Call a tool when you are asked to do something. "
+    "Otherwise just answer.",
+    tools=[slew_to, expose, nudge, dome_slit, seeing, track],
+)
