@@ -33,24 +33,6 @@ RESULT: Final = "done"
 """The result of every call, in words that any tool could say."""
 
 
-def stop_bodies(agent: Agent) -> None:
-    """Takes the bodies from the tools of an agent, and of all that it may hand over to; also from tools that are added
-    later. To hand over stays possible."""
-    for each in reached(agent):
-        own = [handoff_tool(target) for target in each.handoffs]
-        each.tools = StoppedTools(dict(each.tools.tools), {tool.name: tool for tool in own})
-
-
-def app_tools(agent: Agent) -> list[Tool]:
-    """The tools of an agent whose bodies were stopped, and of all that it may hand over to, each name once; to hand
-    over is none of them."""
-    found: dict[str, Tool] = {}
-    for each in reached(agent):
-        kept = each.tools.kept if isinstance(each.tools, StoppedTools) else {}
-        found |= {tool.name: tool for tool in each.tools if tool.name not in kept}
-    return list(found.values())
-
-
 @dataclass(slots=True)
 class StoppedTools(ToolRegistry):
     """A registry that gives out tools without bodies, whatever is put into it."""
@@ -228,7 +210,9 @@ class Trial:
                 each.llm = None
         llm = agent.llm or self._outfit.llm()
         agent.llm = llm
-        stop_bodies(agent)
+        for each in reached(agent):
+            own = [handoff_tool(target) for target in each.handoffs]
+            each.tools = StoppedTools(dict(each.tools.tools), {tool.name: tool for tool in own})
         add_guards(agent, small=self._outfit.helps(llm))
         options = self._outfit.options(self._file.options(agent.options))
         # bodies that can't be undone are stopped as well, so there is nothing to ask a person about
@@ -237,8 +221,13 @@ class Trial:
 
     @property
     def tools(self) -> list[Tool]:
-        """The tools of the app, without their bodies."""
-        return app_tools(self.agent)
+        """The tools of the agent, and of all that it may hand over to, without their bodies, each name once; to hand
+        over is none of them."""
+        by_name: dict[str, Tool] = {}
+        for each in reached(self.agent):
+            kept = each.tools.kept if isinstance(each.tools, StoppedTools) else {}
+            by_name |= {tool.name: tool for tool in each.tools if tool.name not in kept}
+        return list(by_name.values())
 
     def load(self) -> None:
         """Loads the weights, if the model can.

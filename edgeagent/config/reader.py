@@ -116,7 +116,12 @@ def read_toml(path: Path, what: str) -> tuple[str, dict[str, Any]]:
     Raises:
         ConfigError: The file can't be read, or is not TOML; with its line.
     """
-    text = _read(path, what)
+    try:
+        text = expanded(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot read {what}: {getattr(error, 'strerror', None) or error}") from None
     try:
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -168,15 +173,6 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from ((name, value) for name in SETTINGS if name.startswith(f"{key}."))
         else:
             yield key, value
-
-
-def _read(path: Path, what: str) -> str:
-    try:
-        return expanded(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot read {what}: {_reason(error)}") from None
 
 
 def _unknown(key: str, of_list: str = "") -> str:
@@ -299,7 +295,3 @@ def _shown(value: object) -> str:
             return f"a number of {value.bit_length():,} bits"
         case _:
             return str(value)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

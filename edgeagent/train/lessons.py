@@ -8,11 +8,9 @@ from typing import Final
 
 from edgeagent.agent import Agent
 from edgeagent.agent.handoffs import reached
-from edgeagent.check.trial import StoppedTools
 from edgeagent.errors import ConfigError
 from edgeagent.llm import LLM
 from edgeagent.messages import Message, ToolCall
-from edgeagent.tools import Tool
 from edgeagent.train.app_dialogues import AppAuthor, TaughtApp
 from edgeagent.train.encoding import Batch, EncodedDialogue, Encoder, TrainingRow
 from edgeagent.train.phrases_file import Phrase
@@ -58,7 +56,8 @@ class Lessons:
             names = {tool.name for tool in tools}
             mine = tuple(p for p in phrases if all(call.name in names for call in p.calls))
             if any(phrase.calls for phrase in mine):
-                author = AppAuthor(TaughtApp(each.instructions, tools, mine), _bodies(each), replay, self._rng)
+                bodies = each.tools.tools.values()
+                author = AppAuthor(TaughtApp(each.instructions, tools, mine), bodies, replay, self._rng)
                 self._agents.append((self._encoder.prefix(each.instructions, tools), author))
         if not self._agents:
             raise ConfigError("no agent of the app has all the tools of a phrase; write phrases for the tools of each")
@@ -127,8 +126,3 @@ class Lessons:
             else:
                 misses += 1
         return row
-
-
-def _bodies(agent: Agent) -> list[Tool]:
-    """The tools with their functions."""
-    return list(agent.tools.tools.values()) if isinstance(agent.tools, StoppedTools) else list(agent.tools)
