@@ -12,7 +12,7 @@ import argparse
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice, product
@@ -259,19 +259,13 @@ def _beside(arguments: argparse.Namespace) -> None:
     minutes = 5.0 if arguments.quick else arguments.minutes
     voices = stops_beside.natural()
     kept = Kept.of(f"stops-{arguments.part}-{arguments.seed}-{count}", fresh=arguments.fresh)
-
-    def once(name: str, measure: Callable[[], Any]) -> Any:
-        if kept.get(name) is None:
-            kept.put(name, measure())
-        return kept.get(name)
-
     print(f"seed {arguments.seed}, voices {', '.join(voices)}", flush=True)
     if arguments.part == "talk":
-        printed([HEADER, *stops_beside.hour(voices, once, minutes=minutes, seed=arguments.seed)])
+        printed([HEADER, *stops_beside.hour(voices, kept.once, minutes=minutes, seed=arguments.seed)])
     elif arguments.part == "barge-in":
-        printed([HEADER, *stops_beside.barge_ins(voices, once, count=count, seed=arguments.seed)])
+        printed([HEADER, *stops_beside.barge_ins(voices, kept.once, count=count, seed=arguments.seed)])
     else:
-        printed([HEADER, *stops_beside.wakes(voices, once, count=count, minutes=minutes, seed=arguments.seed)])
+        printed([HEADER, *stops_beside.wakes(voices, kept.once, count=count, minutes=minutes, seed=arguments.seed)])
     kept.remove()
 
 
