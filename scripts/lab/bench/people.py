@@ -27,8 +27,9 @@ from bench.people_mind import Mind
 from bench.people_noise import KINDS
 from bench.people_recordings import RECORDINGS, RecordingsError, fetch
 from bench.people_table import HEADER, SHIPS, misses, rows
-from bench.people_trials import SETS, Condition, Trial, conditions, natural_voices, trials
+from bench.people_trials import SETS, Condition, Trial, conditions, trials
 from bench.report import printed, teller
+from bench.voice_trials import natural_voices
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.stt import RATE_HZ

@@ -18,10 +18,10 @@ from bench import voice_commands
 from bench.people_noise import noise
 from bench.people_recordings import RECORDINGS
 from bench.people_recordings import sound as recorded
+from bench.voice_trials import natural_voices
 
 from edgeagent.audio import Samples
 from edgeagent.english import speakable
-from edgeagent.models import is_here, voices
 from edgeagent.stt import RATE_HZ
 from edgeagent.testing import NATURAL_VOICES, Room, RoomSettings, synthesised
 
@@ -102,11 +102,6 @@ class Trial:
         if self.kind == "recordings":
             return recorded(next(each for each in RECORDINGS if each.name == self.text))
         return synthesised(speakable(self.text, "en").text, self.voice, RATE_HZ)
-
-
-def natural_voices() -> list[str]:
-    """Those of the natural voices that are on this machine."""
-    return [voice for voice in NATURAL_VOICES if is_here(voices()[voice])]
 
 
 def conditions(

@@ -21,11 +21,10 @@ from typing import Any, Final
 from bench import stops_beside
 from bench.kept import Kept
 from bench.report import HEADER, Rows, printed
-from bench.voice_trials import LIMIT_S, Log, calm, talking
+from bench.voice_trials import LIMIT_S, Log, calm, natural_voices, talking
 
 from edgeagent.llm import LLMRequest
-from edgeagent.models import is_here, voices
-from edgeagent.testing import FLITE_VOICES, NATURAL_VOICES, Rehearsal, RoomSettings, call
+from edgeagent.testing import FLITE_VOICES, Rehearsal, RoomSettings, call
 from edgeagent.voice import AFTER_SPEECH_S, State
 
 TRIALS: Final = 600
@@ -86,8 +85,7 @@ class Trial:
 
 def people() -> list[str]:
     """The voices that are on this machine."""
-    natural = [voice for voice in NATURAL_VOICES if is_here(voices()[voice])]
-    return [*FLITE_VOICES, "en-us", "en-gb", "en-us+f3", "en-gb-x-gbclan+m3", *natural]
+    return [*FLITE_VOICES, "en-us", "en-gb", "en-us+f3", "en-gb-x-gbclan+m3", *natural_voices()]
 
 
 def drawn(seed: int, count: int) -> list[Trial]:
@@ -257,7 +255,7 @@ def _beside(arguments: argparse.Namespace) -> None:
     """Measures another part, and prints it."""
     count = arguments.trials or {"barge-in": stops_beside.BARGE_INS, "wake": stops_beside.WAKES}.get(arguments.part, 0)
     minutes = 5.0 if arguments.quick else arguments.minutes
-    voices = stops_beside.natural()
+    voices = [*natural_voices(), "slt"]
     kept = Kept.of(f"stops-{arguments.part}-{arguments.seed}-{count}", fresh=arguments.fresh)
     print(f"seed {arguments.seed}, voices {', '.join(voices)}", flush=True)
     if arguments.part == "talk":

@@ -18,7 +18,7 @@ from bench.voice_trials import LIMIT_S, calm, talking, tell
 
 from edgeagent.llm import LLMRequest
 from edgeagent.robot import LatchState
-from edgeagent.testing import NATURAL_VOICES, Rehearsal, RoomSettings, call
+from edgeagent.testing import Rehearsal, RoomSettings, call
 from edgeagent.voice import State
 
 Once = Callable[[str, Callable[[], Any]], Any]
@@ -216,10 +216,3 @@ def _woken(said: Sequence[tuple[str, tuple[float, float], str]]) -> tuple[float,
             if woken and WAKE_WORD not in text:
                 tell(f"woken by {text!r}, {voice}: {log.brief()}")
         return talk.now_s - began_s, found
-
-
-def natural() -> list[str]:
-    """The natural voices that are on this machine, and one of flite's."""
-    from edgeagent.models import is_here, voices
-
-    return [*(voice for voice in NATURAL_VOICES if is_here(voices()[voice])), "slt"]

@@ -14,7 +14,8 @@ from bench.report import teller
 
 from edgeagent.config import Config
 from edgeagent.llm import LLMRequest
-from edgeagent.testing import Rehearsal, RoomSettings, ScriptedLLM
+from edgeagent.models import is_here, voices
+from edgeagent.testing import NATURAL_VOICES, Rehearsal, RoomSettings, ScriptedLLM
 from edgeagent.voice import State
 
 tell: Final = teller("voice")
@@ -26,6 +27,11 @@ ROOM: Final = RoomSettings(echo_gain_db=-6, record=False)
 LIMIT_S: Final = 40.0
 _REPLIES: Final = 10_000
 _CALM_S: Final = 0.4
+
+
+def natural_voices() -> list[str]:
+    """Those of the natural voices that are on this machine."""
+    return [voice for voice in NATURAL_VOICES if is_here(voices()[voice])]
 
 
 @dataclass(slots=True)
