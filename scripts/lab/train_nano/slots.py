@@ -286,36 +286,13 @@ def clock(rng: random.Random) -> Drawn:
     return Drawn(said, said)
 
 
+_ONSETS: Final = "b br c ch d f fl g gr h k l m n p pl r s st t tr v w z".split()
+_CODAS: Final = ("", "", "n", "r", "l", "m", "ck", "st", "rd", "x", "t", "p", "nk", "ng")
+
+
 def pseudo_word(rng: random.Random) -> str:
     """A word that does not exist, so that the model learns not to guess at the unknown."""
-    onset = (
-        "b",
-        "br",
-        "c",
-        "ch",
-        "d",
-        "f",
-        "fl",
-        "g",
-        "gr",
-        "h",
-        "k",
-        "l",
-        "m",
-        "n",
-        "p",
-        "pl",
-        "r",
-        "s",
-        "st",
-        "t",
-        "tr",
-        "v",
-        "w",
-        "z",
-    )
-    coda = ("", "", "n", "r", "l", "m", "ck", "st", "rd", "x", "t", "p", "nk", "ng")
-    return "".join(rng.choice(onset) + rng.choice("aeiou") + rng.choice(coda) for _ in range(rng.randint(1, 3)))
+    return "".join(rng.choice(_ONSETS) + rng.choice("aeiou") + rng.choice(_CODAS) for _ in range(rng.randint(1, 3)))
 
 
 def unknown_object(rng: random.Random) -> Drawn:

@@ -437,6 +437,10 @@ def _object(rng: random.Random, *, optional: bool) -> Parameter:
     return Parameter(kind, _schema("string", optional=False), give, "object")
 
 
+_SPOTS: Final = frozenset("bay station shelf zone dock rack lab ward bench gate bed field slot room".split())
+"""Words that stand before or after the name of a place: bay 4, the north bay."""
+
+
 def _target(rng: random.Random, *, optional: bool) -> Parameter:
     name, before = rng.choice(_TARGET_NAMES)
     word_of = name.partition("_")[0]
@@ -448,23 +452,7 @@ def _target(rng: random.Random, *, optional: bool) -> Parameter:
             said = f"{other} {rng.randint(1, 30)}"
             return Given(said, f"{lead} {said}", (said,))
         said = _copied(rng, name) if rng.random() < 0.85 or name in _PEOPLE_NAMES else str(rng.randint(1, 60))
-        own = word_of in (
-            "bay",
-            "station",
-            "shelf",
-            "zone",
-            "dock",
-            "rack",
-            "lab",
-            "ward",
-            "bench",
-            "gate",
-            "bed",
-            "field",
-            "slot",
-            "room",
-        )
-        if own and (rng.random() < 0.5 or said.isdigit()):
+        if word_of in _SPOTS and (rng.random() < 0.5 or said.isdigit()):
             shown = (
                 f"the {said} {word_of}"
                 if said.islower() and " " not in said and rng.random() < 0.4
