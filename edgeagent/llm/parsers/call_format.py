@@ -14,7 +14,7 @@ import json
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, Protocol
 
@@ -36,40 +36,33 @@ class NotACall:
     end: int
 
 
-class CallFormat(Protocol):
-    """Form in which one family of models writes its calls. Stateless, so any thread may use it."""
+class Scan(Protocol):
+    """Reads the calls at the start of a text that begins with an opener of the format."""
 
-    @property
-    def name(self) -> str:
-        """Name that ``LlamaLLM(tool_format=...)`` and the catalogue give the format."""
-        ...
-
-    @property
-    def openers(self) -> tuple[str, ...]:
-        """Texts with which a call may begin, wherever they stand."""
-        ...
-
-    @property
-    def start_openers(self) -> tuple[str, ...]:
-        """Single characters with which a call may begin, but only where the reply does, or after another call."""
-        ...
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """Texts of control tokens that the parser needs to see in a reply."""
-        ...
-
-    def matches(self, template: str) -> bool:
-        """True if a template's source has the texts that this format needs; ``detect_format`` makes sure."""
-        ...
-
-    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
-        """Read the calls at the start of ``text``, which begins with an opener; None while more text could decide it.
+    def __call__(self, text: str, *, final: bool) -> Found | NotACall | None:
+        """Reads; None while more text could decide.
 
         With ``final`` nothing follows, and the answer is never None. What is certainly a call but can't be read comes
         as a call with ``raw``, so that the loop can tell the model.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFormat:
+    """Form in which one family of models writes its calls. Stateless, so any thread may use it."""
+
+    name: str
+    """Name that ``LlamaLLM(tool_format=...)`` and the catalogue give the format."""
+    scan: Scan
+    openers: tuple[str, ...] = ()
+    """Texts with which a call may begin, wherever they stand."""
+    start_openers: tuple[str, ...] = ()
+    """Single characters with which a call may begin, but only where the reply does, or after another call."""
+    markers: tuple[str, ...] = ()
+    """Texts of control tokens that the parser needs to see in a reply."""
+    matches: Callable[[str], bool] = lambda template: True
+    """True of a template's source that has the texts which this format needs; ``detect_format`` makes sure."""
 
 
 _CLOSES: Final = {"{": "}", "[": "]", "(": ")"}

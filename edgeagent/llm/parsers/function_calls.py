@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, parse, skip_blanks, value_of
+from edgeagent.llm.parsers.call_format import CallFormat, Found, NotACall, end_of, parse, skip_blanks, value_of
 from edgeagent.messages import ToolCall, new_id
 
 OPEN: Final = "<|tool_call_start|>"
@@ -24,44 +24,32 @@ _FIRST_CALL: Final = re.compile(r"\[\s*([A-Za-z_][\w.-]*)\s*\(")
 _FIRST_CALL_BEGUN: Final = re.compile(r"\[\s*(?:[A-Za-z_][\w.-]*\s*)?")
 
 
-class Pythonic:
-    """A list of calls, between markers or at the beginning of the reply."""
-
-    name: Final = "pythonic"
-    openers: Final = (OPEN,)
-    start_openers: Final = ("[",)
-    markers: Final = (OPEN, CLOSE)
-
-    def matches(self, template: str) -> bool:
-        """See ``CallFormat.matches``."""
-        return any(sign in template for sign in _SIGNS)
-
-    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
-        """See ``CallFormat.scan``."""
-        marked = text.startswith(OPEN)
-        opener = len(OPEN) if marked else 1
-        at = skip_blanks(text, len(OPEN)) if marked else 0
-        if not _FIRST_CALL.match(text, at):
-            begun = at == len(text) or _FIRST_CALL_BEGUN.fullmatch(text, at)
-            return None if begun and not final else NotACall(opener)
-        end = end_of(text, at, quotes=_QUOTES)
-        closed = text.find(CLOSE, at) if marked else -1
-        if end is None and closed < 0:
-            return Found(len(text), (_unreadable(text[at:]),)) if final else None
-        if end is None or (0 <= closed < end and _read(text[at:end]) is None):
-            return Found(closed + len(CLOSE), (_unreadable(text[at:closed]),))
-        calls = _read(text[at:end])
-        if calls is None:
-            if not marked:
-                return NotACall(opener)
-            calls = (_unreadable(text[at:end]),)
-        if marked:
-            after = skip_blanks(text, end)
-            if text.startswith(CLOSE, after):
-                end = after + len(CLOSE)
-            elif not final and CLOSE.startswith(text[after:]):
-                return None
-        return Found(end, calls)
+def _scan_python(text: str, *, final: bool) -> Found | NotACall | None:
+    """Reads a list of calls, between markers or at the beginning of the reply; see ``Scan``."""
+    marked = text.startswith(OPEN)
+    opener = len(OPEN) if marked else 1
+    at = skip_blanks(text, len(OPEN)) if marked else 0
+    if not _FIRST_CALL.match(text, at):
+        begun = at == len(text) or _FIRST_CALL_BEGUN.fullmatch(text, at)
+        return None if begun and not final else NotACall(opener)
+    end = end_of(text, at, quotes=_QUOTES)
+    closed = text.find(CLOSE, at) if marked else -1
+    if end is None and closed < 0:
+        return Found(len(text), (_unreadable(text[at:]),)) if final else None
+    if end is None or (0 <= closed < end and _read(text[at:end]) is None):
+        return Found(closed + len(CLOSE), (_unreadable(text[at:closed]),))
+    calls = _read(text[at:end])
+    if calls is None:
+        if not marked:
+            return NotACall(opener)
+        calls = (_unreadable(text[at:end]),)
+    if marked:
+        after = skip_blanks(text, end)
+        if text.startswith(CLOSE, after):
+            end = after + len(CLOSE)
+        elif not final and CLOSE.startswith(text[after:]):
+            return None
+    return Found(end, calls)
 
 
 def _read(text: str) -> tuple[ToolCall, ...] | None:
@@ -114,7 +102,14 @@ def _unreadable(text: str) -> ToolCall:
     return ToolCall(new_id("call"), found[1] if found else "", {}, raw=text.strip())
 
 
-PYTHONIC: Final = Pythonic()
+PYTHONIC: Final = CallFormat(
+    name="pythonic",
+    scan=_scan_python,
+    openers=(OPEN,),
+    start_openers=("[",),
+    markers=(OPEN, CLOSE),
+    matches=lambda template: any(sign in template for sign in _SIGNS),
+)
 
 
 # --- Gemma ------------------------------------------------------------------------------------------------------------
@@ -129,59 +124,31 @@ _NUMBER: Final = re.compile(r"-?\d{1,4000}(\.\d+)?([eE][+-]?\d{1,3})?")
 _DEEPEST: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Gemma:
-    """One family's markers."""
-
-    name: str
-    open: str
-    close: str
-    quote: str
-
-    @property
-    def openers(self) -> tuple[str, ...]:
-        """See ``CallFormat.openers``."""
-        return (self.open,)
-
-    @property
-    def start_openers(self) -> tuple[str, ...]:
-        """See ``CallFormat.start_openers``."""
-        return ()
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """See ``CallFormat.markers``."""
-        return (self.open, self.close, self.quote)
-
-    def matches(self, template: str) -> bool:
-        """See ``CallFormat.matches``."""
-        return self.open in template and self.quote in template
-
-    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
-        """See ``CallFormat.scan``."""
-        at = len(self.open)
-        head = _HEAD.match(text, at)
-        if head is None:
-            begun = _HEAD_BEGUN.fullmatch(text, at)
-            return None if begun and not final else NotACall(at)
-        reader = _ValueReader(text, head.end(), self.quote)
-        try:
-            arguments = reader.object(0)
-        except ValueError:
-            closed = text.find(self.close, at)
-            if closed < 0 and not final:
-                return None
-            end = len(text) if closed < 0 else closed
-            call = ToolCall(new_id("call"), head[1], {}, raw=text[head.end() : end].strip())
-            return Found(min(len(text), end + len(self.close)), (call,))
-        rest = text[reader.at :].lstrip()
-        if rest.startswith(self.close):
-            end = text.index(self.close, reader.at) + len(self.close)
-        elif not final and self.close.startswith(rest):
+def _scan_gemma(text: str, *, final: bool, opens: str, closes: str, quote: str) -> Found | NotACall | None:
+    """Reads one call between the markers of a family; see ``Scan``."""
+    at = len(opens)
+    head = _HEAD.match(text, at)
+    if head is None:
+        begun = _HEAD_BEGUN.fullmatch(text, at)
+        return None if begun and not final else NotACall(at)
+    reader = _ValueReader(text, head.end(), quote)
+    try:
+        arguments = reader.object(0)
+    except ValueError:
+        closed = text.find(closes, at)
+        if closed < 0 and not final:
             return None
-        else:
-            end = reader.at
-        return Found(end, (ToolCall(new_id("call"), head[1], arguments),))
+        end = len(text) if closed < 0 else closed
+        call = ToolCall(new_id("call"), head[1], {}, raw=text[head.end() : end].strip())
+        return Found(min(len(text), end + len(closes)), (call,))
+    rest = text[reader.at :].lstrip()
+    if rest.startswith(closes):
+        end = text.index(closes, reader.at) + len(closes)
+    elif not final and closes.startswith(rest):
+        return None
+    else:
+        end = reader.at
+    return Found(end, (ToolCall(new_id("call"), head[1], arguments),))
 
 
 class _ValueReader:
@@ -270,5 +237,15 @@ class _ValueReader:
         self.at += len(mark)
 
 
-GEMMA4: Final = Gemma("gemma", "<|tool_call>", "<tool_call|>", '<|"|>')
-FUNCTION_GEMMA: Final = Gemma("functiongemma", "<start_function_call>", "<end_function_call>", "<escape>")
+def _gemma(name: str, opens: str, closes: str, quote: str) -> CallFormat:
+    return CallFormat(
+        name=name,
+        scan=partial(_scan_gemma, opens=opens, closes=closes, quote=quote),
+        openers=(opens,),
+        markers=(opens, closes, quote),
+        matches=lambda template: opens in template and quote in template,
+    )
+
+
+GEMMA4: Final = _gemma("gemma", "<|tool_call>", "<tool_call|>", '<|"|>')
+FUNCTION_GEMMA: Final = _gemma("functiongemma", "<start_function_call>", "<end_function_call>", "<escape>")

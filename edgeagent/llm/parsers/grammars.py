@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
 from edgeagent.llm.parsers import function_calls, json_calls, tool_call_tags
+from edgeagent.llm.parsers.call_format import CallFormat
 from edgeagent.llm.pattern import PatternError, pattern_expression
 from edgeagent.llm.protocol import ToolSpec
 from edgeagent.llm.schema import SchemaError, expression, fixed_values, implied_kinds, target
@@ -171,18 +172,20 @@ def _mistral(rules: Rules, tools: _Tools) -> str:
     return f"{quoted(json_calls.MISTRAL_CALLS)} {ws} ({listed} | {named})"
 
 
-def _gemma(family: function_calls.Gemma) -> Callable[[Rules, _Tools], str]:
+def _gemma(family: CallFormat) -> Callable[[Rules, _Tools], str]:
+    opens, closes, _ = family.markers
+
     def write(rules: Rules, tools: _Tools) -> str:
         call = tools.alternatives(lambda name: f"call:{name}", tools.arguments)
-        return f"{quoted(family.open)} {call} {quoted(family.close)}"
+        return f"{quoted(opens)} {call} {quoted(closes)}"
 
     return write
 
 
 _DIALECTS: Final = {
     "pythonic": PYTHON,
-    "gemma": marked("Gemma's values", function_calls.GEMMA4.quote),
-    "functiongemma": marked("Gemma's values", function_calls.FUNCTION_GEMMA.quote),
+    "gemma": marked("Gemma's values", function_calls.GEMMA4.markers[-1]),
+    "functiongemma": marked("Gemma's values", function_calls.FUNCTION_GEMMA.markers[-1]),
 }
 _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     "hermes": _hermes,

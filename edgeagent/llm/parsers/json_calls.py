@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
-from edgeagent.llm.parsers.call_format import Found, NotACall, end_of, loads, skip_blanks
+from edgeagent.llm.parsers.call_format import CallFormat, Found, NotACall, end_of, loads, skip_blanks
 from edgeagent.messages import ToolCall, new_id
 
 PYTHON_TAG: Final = "<|python_tag|>"
@@ -22,134 +21,112 @@ GRANITE_CALL: Final = "<|tool_call|>"
 _SEPARATOR: Final = re.compile(r"\s*;?\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class BareJson:
-    """A format whose calls are JSON and nothing else."""
-
-    name: str
-    start_openers: tuple[str, ...]
-    openers: tuple[str, ...] = ()
-    sign: str = ""
-    """Text that a template of this family has in its source."""
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """See ``CallFormat.markers``."""
-        return self.openers
-
-    def matches(self, template: str) -> bool:
-        """See ``CallFormat.matches``."""
-        return self.sign in template
-
-    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
-        """See ``CallFormat.scan``."""
-        tag = next((opener for opener in self.openers if text.startswith(opener)), "")
-        calls: list[ToolCall] = []
-        at = end = skip_blanks(text, len(tag))
-        while at < len(text) and text[at] in "{[":
-            stop = end_of(text, at)
-            if stop is None:
-                if not final and self._may_be_call(text[at:]):
-                    return None
-                if calls or not (final and guess_name(text[at:]) and self._may_be_call(text[at:])):
-                    break
-                return Found(len(text), (unreadable(text[at:]),))
-            read = self._read(text[at:stop])
-            if read is None:
-                break
-            calls += read
-            end = stop
-            separator = _SEPARATOR.match(text, stop)
-            at = separator.end() if separator else stop
-            if at == len(text) and not final:  # another call may follow
+def _scan_bare(text: str, *, final: bool) -> Found | NotACall | None:
+    """Reads calls that are JSON and nothing else, maybe behind a python tag; see ``Scan``."""
+    tag = PYTHON_TAG if text.startswith(PYTHON_TAG) else ""
+    calls: list[ToolCall] = []
+    at = end = skip_blanks(text, len(tag))
+    while at < len(text) and text[at] in "{[":
+        stop = end_of(text, at)
+        if stop is None:
+            if not final and _may_be_call(text[at:]):
                 return None
-        if calls:
-            return Found(end, tuple(calls))
-        if at == len(text) and not final:
-            return None
-        return NotACall(max(len(tag), 1))
-
-    def _may_be_call(self, text: str) -> bool:
-        """True if the beginning of a bracketed text may still become a call."""
-        if text[0] == "{":
-            return begins_call(text)
-        inside = text[1:].lstrip()
-        return not inside or begins_call(inside)
-
-    def _read(self, text: str) -> tuple[ToolCall, ...] | None:
-        """The calls of a whole bracketed text; None when it is something else."""
-        if not self._may_be_call(text):
-            return None
-        read = read_calls(text)
+            if calls or not (final and guess_name(text[at:]) and _may_be_call(text[at:])):
+                break
+            return Found(len(text), (unreadable(text[at:]),))
+        read = _read(text[at:stop])
         if read is None:
-            return (unreadable(text),) if guess_name(text) else None
-        return read if all(call.name for call in read) else None
+            break
+        calls += read
+        end = stop
+        separator = _SEPARATOR.match(text, stop)
+        at = separator.end() if separator else stop
+        if at == len(text) and not final:  # another call may follow
+            return None
+    if calls:
+        return Found(end, tuple(calls))
+    if at == len(text) and not final:
+        return None
+    return NotACall(max(len(tag), 1))
 
 
-BARE_JSON: Final = BareJson("json", ("{",))
-XLAM: Final = BareJson("xlam", ("[",))
-LLAMA3: Final = BareJson("llama3", ("{",), (PYTHON_TAG,), sign="ipython")
+def _may_be_call(text: str) -> bool:
+    """True if the beginning of a bracketed text may still become a call."""
+    if text[0] == "{":
+        return begins_call(text)
+    inside = text[1:].lstrip()
+    return not inside or begins_call(inside)
+
+
+def _read(text: str) -> tuple[ToolCall, ...] | None:
+    """The calls of a whole bracketed text; None when it is something else."""
+    if not _may_be_call(text):
+        return None
+    read = read_calls(text)
+    if read is None:
+        return (unreadable(text),) if guess_name(text) else None
+    return read if all(call.name for call in read) else None
+
+
+BARE_JSON: Final = CallFormat(name="json", scan=_scan_bare, start_openers=("{",))
+XLAM: Final = CallFormat(name="xlam", scan=_scan_bare, start_openers=("[",))
+LLAMA3: Final = CallFormat(
+    name="llama3",
+    scan=_scan_bare,
+    openers=(PYTHON_TAG,),
+    start_openers=("{",),
+    markers=(PYTHON_TAG,),
+    matches=lambda template: "ipython" in template,
+)
 
 # Nemo writes a list; Small 3.2 a name, an id and the arguments; Ministral 3 and Devstral a name and the arguments.
 _NAMED: Final = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\[CALL_ID\]\s*\w+\s*)?(?:\[ARGS\])?\s*(?=\{)")
 _NAMED_BEGUN: Final = re.compile(r"\s*[A-Za-z_][\w.-]*\s*(?:\[[A-Z_]*(?:\]\s*\w*\s*(?:\[[A-Z]*\]?)?)?)?\s*")
 
 
-class Mistral:
-    """Calls after one marker, without a closing one: a JSON list, or for each its name and a JSON object."""
-
-    name: Final = "mistral"
-    openers: Final = (MISTRAL_CALLS,)
-    start_openers: Final = ()
-    markers: Final = (MISTRAL_CALLS, CALL_ID, ARGS)
-
-    def matches(self, template: str) -> bool:
-        """See ``CallFormat.matches``."""
-        return MISTRAL_CALLS in template
-
-    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
-        """See ``CallFormat.scan``."""
-        at = skip_blanks(text, len(MISTRAL_CALLS))
-        if text.startswith(("[", "{"), at):
-            return scan_behind(MISTRAL_CALLS, text, at, final=final)
-        named = _NAMED.match(text, at)
-        if named is None:
-            whole = _NAMED_BEGUN.fullmatch(text, at)
-            if not final and (at == len(text) or whole):
-                return None
-            return NotACall(len(MISTRAL_CALLS))
-        end = end_of(text, named.end())
-        if end is None and not final:
+def _scan_mistral(text: str, *, final: bool) -> Found | NotACall | None:
+    """Reads calls after one marker: a JSON list, or for each its name and a JSON object; see ``Scan``."""
+    at = skip_blanks(text, len(MISTRAL_CALLS))
+    if text.startswith(("[", "{"), at):
+        return scan_behind(MISTRAL_CALLS, text, at, final=final)
+    named = _NAMED.match(text, at)
+    if named is None:
+        whole = _NAMED_BEGUN.fullmatch(text, at)
+        if not final and (at == len(text) or whole):
             return None
-        return Found(end or len(text), (read_arguments(named[1], text[named.end() : end]),))
+        return NotACall(len(MISTRAL_CALLS))
+    end = end_of(text, named.end())
+    if end is None and not final:
+        return None
+    return Found(end or len(text), (read_arguments(named[1], text[named.end() : end]),))
 
 
-MISTRAL: Final = Mistral()
+MISTRAL: Final = CallFormat(
+    name="mistral",
+    scan=_scan_mistral,
+    openers=(MISTRAL_CALLS,),
+    markers=(MISTRAL_CALLS, CALL_ID, ARGS),
+    matches=lambda template: MISTRAL_CALLS in template,
+)
 
 
-class Granite:
-    """A JSON list, or one object, after a marker, without a closing one."""
-
-    name: Final = "granite"
-    openers: Final = (GRANITE_CALL,)
-    start_openers: Final = ()
-    markers: Final = (GRANITE_CALL,)
-
-    def matches(self, template: str) -> bool:
-        """See ``CallFormat.matches``."""
-        return GRANITE_CALL in template
-
-    def scan(self, text: str, *, final: bool) -> Found | NotACall | None:
-        """See ``CallFormat.scan``."""
-        at = skip_blanks(text, len(GRANITE_CALL))
-        if at == len(text) and not final:
-            return None
-        if not text.startswith(("[", "{"), at):
-            return NotACall(len(GRANITE_CALL))
-        return scan_behind(GRANITE_CALL, text, at, final=final)
+def _scan_granite(text: str, *, final: bool) -> Found | NotACall | None:
+    """Reads a JSON list, or one object, after a marker; see ``Scan``."""
+    at = skip_blanks(text, len(GRANITE_CALL))
+    if at == len(text) and not final:
+        return None
+    if not text.startswith(("[", "{"), at):
+        return NotACall(len(GRANITE_CALL))
+    return scan_behind(GRANITE_CALL, text, at, final=final)
 
 
-GRANITE: Final = Granite()
+GRANITE: Final = CallFormat(
+    name="granite",
+    scan=_scan_granite,
+    openers=(GRANITE_CALL,),
+    markers=(GRANITE_CALL,),
+    matches=lambda template: GRANITE_CALL in template,
+)
 
 
 _NAME: Final = re.compile(r'"name"\s*:\s*"([^"\\]{1,200})"')
@@ -160,7 +137,7 @@ _ARGUMENTS: Final = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
 def scan_behind(opener: str, text: str, at: int, *, final: bool) -> Found | NotACall | None:
-    """Reads the bracketed text at a place behind an opener that no marker closes; see ``CallFormat.scan``."""
+    """Reads the bracketed text at a place behind an opener that no marker closes; see ``Scan``."""
     end = end_of(text, at)
     if end is not None:
         return Found(end, read_calls(text[at:end]) or (unreadable(text[at:end]),))
