@@ -9,6 +9,7 @@ markers. Gemma 4's markers are those of its template in llama.cpp's source; Func
 from __future__ import annotations
 
 import ast
+import json
 import re
 from functools import partial
 from typing import Any, Final
@@ -21,6 +22,9 @@ CLOSE: Final = "<|tool_call_end|>"
 _SIGNS: Final = (OPEN, "<|tool_list_start|>", "List of tools: [")  # most of LFM2's templates show the tools alone
 _QUOTES: Final = "\"'"
 _FIRST_CALL: Final = re.compile(r"\[\s*([A-Za-z_][\w.-]*)\s*\(")
+_STRING: Final = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*+\1?""", re.DOTALL)
+"""A string up to its closing quotation mark, or to the end of the text."""
+_ESCAPE_OR_BREAK: Final = re.compile(r"(\\.)|\n", re.DOTALL)
 _FIRST_CALL_BEGUN: Final = re.compile(r"\[\s*(?:[A-Za-z_][\w.-]*\s*)?")
 
 
@@ -66,20 +70,7 @@ def _read(text: str) -> tuple[ToolCall, ...] | None:
 
 def _escape_line_breaks(text: str) -> str:
     """The text with every line break inside a string escaped, for a parser that allows none there."""
-    parts: list[str] = []
-    quote = ""
-    place = 0
-    while place < len(text):
-        letter = text[place]
-        if quote and letter == "\\":
-            parts.append(text[place : place + 2])
-            place += 2
-            continue
-        if letter in _QUOTES and (not quote or letter == quote):
-            quote = "" if quote else letter
-        parts.append("\\n" if quote and letter == "\n" else letter)
-        place += 1
-    return "".join(parts)
+    return _STRING.sub(lambda string: _ESCAPE_OR_BREAK.sub(lambda found: found[1] or "\\n", string[0]), text)
 
 
 def _call(node: ast.expr, text: str) -> ToolCall | None:
@@ -117,9 +108,7 @@ PYTHONIC: Final = CallFormat(
 
 _HEAD: Final = re.compile(r"\s*call:\s*([A-Za-z_][\w.-]*)\s*(?=\{)")
 _HEAD_BEGUN: Final = re.compile(r"\s*(?:c|ca|cal|call|call:\s*(?:[A-Za-z_][\w.-]*\s*)?)?")
-_KEY: Final = re.compile(r"\s*([\w.-]+)\s*:")
-_SCALAR: Final = re.compile(r"\s*([^,{}\[\]]*)")
-_WORDS: Final = {"true": True, "false": False, "null": None, "none": None}
+_JSON_WORDS: Final = {"true": "true", "false": "false", "null": "null", "none": "null"}
 _NUMBER: Final = re.compile(r"-?\d{1,4000}(\.\d+)?([eE][+-]?\d{1,3})?")
 _DEEPEST: Final = 64
 
@@ -131,9 +120,8 @@ def _scan_gemma(text: str, *, final: bool, opens: str, closes: str, quote: str) 
     if head is None:
         begun = _HEAD_BEGUN.fullmatch(text, at)
         return None if begun and not final else NotACall(at)
-    reader = _ValueReader(text, head.end(), quote)
     try:
-        arguments = reader.object(0)
+        arguments, end = _object(text, head.end(), quote)
     except ValueError:
         closed = text.find(closes, at)
         if closed < 0 and not final:
@@ -141,100 +129,51 @@ def _scan_gemma(text: str, *, final: bool, opens: str, closes: str, quote: str) 
         end = len(text) if closed < 0 else closed
         call = ToolCall(new_id("call"), head[1], {}, raw=text[head.end() : end].strip())
         return Found(min(len(text), end + len(closes)), (call,))
-    rest = text[reader.at :].lstrip()
+    rest = text[end:].lstrip()
     if rest.startswith(closes):
-        end = text.index(closes, reader.at) + len(closes)
+        end = text.index(closes, end) + len(closes)
     elif not final and closes.startswith(rest):
         return None
-    else:
-        end = reader.at
     return Found(end, (ToolCall(new_id("call"), head[1], arguments),))
 
 
-class _ValueReader:
-    """Reads values from a place of a text on."""
+def _object(text: str, at: int, quote: str) -> tuple[dict[str, Any], int]:
+    """The object at a place, and its end. Its signs are JSON's; words, keys and strings are written anew as JSON.
 
-    def __init__(self, text: str, at: int, quote: str) -> None:
-        self._text = text
-        self.at = at
-        self._quote = quote
-
-    def object(self, depth: int) -> dict[str, Any]:
-        """Reads the object between braces, the first of which is next."""
-        self._take("{")
-        found: dict[str, Any] = {}
-        while not self._next("}"):
-            if found:
-                self._take(",")
-            key = self._key()
-            found[key] = self._value(depth + 1)
-        self._take("}")
-        return found
-
-    def _key(self) -> str:
-        if self._next(self._quote):
-            key = self._string()
-            self._take(":")
-            return key
-        found = _KEY.match(self._text, self.at)
-        if found is None:
-            raise ValueError("no key")
-        self.at = found.end()
-        return found[1]
-
-    def _value(self, depth: int) -> Any:
+    Raises:
+        ValueError: It is none, or the text ends inside it.
+    """
+    mark = re.escape(quote)
+    part = re.compile(
+        rf"\s*(?:{mark}(?P<text>.*?){mark}|(?P<sign>[{{}}\[\],:])|(?P<key>[\w.-]++)(?=\s*:)|(?P<word>[^\s,:{{}}\[\]]+))",
+        re.DOTALL,
+    )
+    written: list[str] = []
+    depth = 0
+    while found := part.match(text, at):
+        at, kind = found.end(), found.lastgroup or ""
+        said = found[kind]
+        if kind != "sign":
+            written.append(_word(said) if kind == "word" else json.dumps(said))
+            continue
+        written.append(said)
+        depth += (said in "{[") - (said in "}]")
         if depth > _DEEPEST:
             raise ValueError("nested too deep")
-        if self._next(self._quote):
-            return self._string()
-        if self._next("{"):
-            return self.object(depth)
-        if self._next("["):
-            return self._list(depth)
-        found = _SCALAR.match(self._text, self.at)
-        word = found[1].strip() if found else ""
-        end = found.end() if found else self.at
-        if end == len(self._text):
-            raise ValueError("the text ends inside a value")
-        self.at = end
-        if word.lower() in _WORDS:
-            return _WORDS[word.lower()]
-        number = _NUMBER.fullmatch(word)
-        if number is None:
-            raise ValueError(f"{word!r} is no value")
-        return float(word) if number[1] or number[2] else int(word)
+        if not depth:
+            arguments: dict[str, Any] = json.loads(" ".join(written))
+            return arguments, at
+    raise ValueError("the text ends inside a value")
 
-    def _list(self, depth: int) -> list[Any]:
-        self._take("[")
-        found: list[Any] = []
-        while not self._next("]"):
-            if found:
-                self._take(",")
-            found.append(self._value(depth + 1))
-        self._take("]")
-        return found
 
-    def _string(self) -> str:
-        self._take(self._quote)
-        end = self._text.find(self._quote, self.at)
-        if end < 0:
-            raise ValueError("the text ends inside a value")
-        found = self._text[self.at : end]
-        self.at = end + len(self._quote)
-        return found
-
-    def _next(self, mark: str) -> bool:
-        while self.at < len(self._text) and self._text[self.at].isspace():
-            self.at += 1
-        rest = self._text[self.at : self.at + len(mark)]
-        if len(rest) < len(mark) and mark.startswith(rest):
-            raise ValueError("the text ends inside a value")
-        return rest == mark
-
-    def _take(self, mark: str) -> None:
-        if not self._next(mark):
-            raise ValueError(f"{mark!r} is missing")
-        self.at += len(mark)
+def _word(word: str) -> str:
+    """A number, or a word that stands for a value, as JSON."""
+    if word.lower() in _JSON_WORDS:
+        return _JSON_WORDS[word.lower()]
+    number = _NUMBER.fullmatch(word)
+    if number is None:
+        raise ValueError(f"{word!r} is no value")
+    return json.dumps(float(word) if number[1] or number[2] else int(word))
 
 
 def _gemma(name: str, opens: str, closes: str, quote: str) -> CallFormat:
