@@ -16,7 +16,7 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from types import CodeType
@@ -189,7 +189,6 @@ def _tojson(
 
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
-_JOINED_BY: Final = "\n"
 _TOLD_AS: Final[dict[Status, str]] = {
     "error": "error: ",
     "unknown": "error: ",
@@ -209,9 +208,25 @@ Hide = Callable[[str], str]
 
 
 def as_chat(system: str | None, messages: Sequence[Message], hide: Hide, *, arguments_as_text: bool = False) -> Chat:
-    """The messages for a template, the system prompt first."""
+    """The messages for a template, the system prompt first; empty replies left out."""
     chat: Chat = [{"role": "system", "content": hide(system)}] if system else []
-    return chat + [_as_dict(message, hide, arguments_as_text) for message in _joined(messages)]
+    for message in messages:
+        if message.role in _ROLES and (message.role != "assistant" or message.text or message.tool_calls):
+            chat.append(_as_dict(message, hide, arguments_as_text))
+    return joined(chat)
+
+
+def joined(chat: Chat) -> Chat:
+    """Adjacent messages of users, and adjacent ones of assistants without calls, as one."""
+    whole: Chat = []
+    for message in chat:
+        last = whole[-1] if whole else None
+        plain = "tool_calls" not in message and message["role"] in ("user", "assistant")
+        if last is not None and plain and last["role"] == message["role"] and "tool_calls" not in last:
+            whole[-1] = {**last, "content": "\n".join(filter(None, (last["content"], message["content"])))}
+        else:
+            whole.append(message)
+    return whole
 
 
 def as_tools(tools: Iterable[ToolSpec], hide: Hide) -> Chat:
@@ -227,25 +242,6 @@ def as_tools(tools: Iterable[ToolSpec], hide: Hide) -> Chat:
         }
         for tool in tools
     ]
-
-
-def _joined(messages: Iterable[Message]) -> list[Message]:
-    """Adjacent user messages, and adjacent assistant messages without calls, as one; empty replies left out."""
-    joined: list[Message] = []
-    for message in messages:
-        if message.role not in _ROLES or (message.role == "assistant" and not (message.text or message.tool_calls)):
-            continue
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and last.role == message.role
-            and message.role in ("user", "assistant")
-            and not (last.tool_calls or message.tool_calls)
-        ):
-            joined[-1] = replace(last, text=_JOINED_BY.join(filter(None, (last.text, message.text))))
-        else:
-            joined.append(message)
-    return joined
 
 
 def _as_dict(message: Message, hide: Hide, arguments_as_text: bool) -> dict[str, Any]:

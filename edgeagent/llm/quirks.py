@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from edgeagent.errors import ModelError
 from edgeagent.llm.parsers import FORMATS, CallFormat
-from edgeagent.llm.prompt import Chat, ChatTemplate, as_chat
+from edgeagent.llm.prompt import Chat, ChatTemplate, as_chat, joined
 from edgeagent.llm.protocol import ToolCallEnd
 from edgeagent.llm.stream_gate import StreamGate
-from edgeagent.messages import Message, ToolCall
+from edgeagent.messages import Message, ToolCall, ToolResult
 
 _SYSTEM, _USER, _TOOL, _RESULT = "qsystemq", "quserq", "qtoolq", "qresultq"
 _LONG_ID, _SHORT_IDS = "call_0123456789ab", ("abcdefgh1", "abcdefgh2")
@@ -56,25 +56,33 @@ class Quirks:
 
 
 def probe(template: ChatTemplate) -> Quirks:
-    """Find out what a template shows."""
-    user: Chat = [{"role": "user", "content": _USER}]
-    call, result = _call(_SHORT_IDS[0]), _result(_SHORT_IDS[0])
-    called: Chat = [*user, _calling(call), result]
-    two: Chat = [*user, _calling(call, _call(_SHORT_IDS[1])), result, _result(_SHORT_IDS[1])]
-    tools = _shows(template, user, _TOOL, tools=[_SPEC])
+    """Find out what a template shows. What it refuses it does not show."""
+
+    def shows(
+        chat: Sequence[Message], text: str, *, times: int = 1, system: str | None = None, tools: Chat | None = None
+    ) -> bool:
+        try:
+            return _render(template, chat, system=system, tools=tools).count(text) >= times
+        except ModelError:
+            return False
+
+    user = [Message.user(_USER)]
+    first, second = _SHORT_IDS
+    called = [*user, _calls(first), _result(first)]
+    two = [*user, _calls(first, second), _result(first), _result(second)]
+    tools = shows(user, _TOOL, tools=[_SPEC])
     # Who is told in our words how to call must not see other calls in the history.
-    calls = tools and _shows(template, called, _TOOL)
-    results = calls and _shows(template, called, _RESULT)
-    system: Chat = [{"role": "system", "content": _SYSTEM}]
+    calls = tools and shows(called, _TOOL)
+    results = calls and shows(called, _RESULT)
     return Quirks(
-        system=all(_shows(template, [*system, *chat], _SYSTEM) for chat in (user, *([called] if calls else []))),
+        system=all(shows(chat, _SYSTEM, system=_SYSTEM) for chat in (user, *([called] if calls else []))),
         tools=tools,
         calls=calls,
-        several_calls=not calls or _count(template, two, _TOOL) >= 2,
+        several_calls=not calls or shows(two, _TOOL, times=2),
         results=results,
-        long_ids=not calls or _shows(template, [*user, _calling(_call(_LONG_ID)), _result(_LONG_ID)], _TOOL),
-        user_after_results=not results or _shows(template, [*called, {"role": "user", "content": _SYSTEM}], _SYSTEM),
-        assistant_first=_shows(template, [{"role": "assistant", "content": _RESULT}, *user], _USER),
+        long_ids=not calls or shows([*user, _calls(_LONG_ID), _result(_LONG_ID)], _TOOL),
+        user_after_results=not results or shows([*called, Message.user(_SYSTEM)], _SYSTEM),
+        assistant_first=shows([Message.assistant(_RESULT), *user], _USER),
     )
 
 
@@ -109,7 +117,7 @@ class Adapter:
             chat.insert(1 if chat[0]["role"] == "system" else 0, {"role": "user", "content": _START})
         if not quirks.user_after_results:
             chat = _after_results(chat)
-        return _joined(chat), tools
+        return joined(chat), tools
 
     def _as_text(self, message: dict[str, Any]) -> dict[str, Any]:
         """A message with its calls, or its result, as plain text."""
@@ -145,22 +153,16 @@ def write_pythonic(calls: Sequence[tuple[str, Any]]) -> str:
     return f"<|tool_call_start|>[{', '.join(written)}]<|tool_call_end|>"
 
 
-def _shows(template: ChatTemplate, chat: Chat, text: str, tools: Chat | None = None) -> bool:
-    return _count(template, chat, text, tools) > 0
-
-
-def _count(template: ChatTemplate, chat: Chat, text: str, tools: Chat | None = None) -> int:
-    """Count a text in a sample's rendering; 0 also when the template refuses the sample."""
-
-    def messages(as_text: bool) -> Chat:
-        if not as_text:
-            return chat
-        return [_with_text_arguments(message) for message in chat]
-
-    try:
-        return template.render(messages, tools or [], thinking=None, bos="", eos="").count(text)
-    except ModelError:
-        return 0
+def _render(
+    template: ChatTemplate, messages: Sequence[Message], *, system: str | None = None, tools: Chat | None = None
+) -> str:
+    return template.render(
+        lambda as_text: as_chat(system, messages, str, arguments_as_text=as_text),
+        tools or [],
+        thinking=None,
+        bos="",
+        eos="",
+    )
 
 
 _SPEC: Final = {
@@ -173,24 +175,12 @@ _SPEC: Final = {
 }
 
 
-def _call(call_id: str) -> dict[str, Any]:
-    return {"id": call_id, "type": "function", "function": {"name": _TOOL, "arguments": {"a": "b"}}}
+def _calls(*ids: str) -> Message:
+    return Message.assistant("", [ToolCall(each, _TOOL, {"a": "b"}) for each in ids])
 
 
-def _calling(*calls: dict[str, Any]) -> dict[str, Any]:
-    return {"role": "assistant", "content": "", "tool_calls": list(calls)}
-
-
-def _result(call_id: str) -> dict[str, Any]:
-    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": call_id}
-
-
-def _with_text_arguments(message: dict[str, Any]) -> dict[str, Any]:
-    calls = [
-        {**call, "function": {**call["function"], "arguments": _dumps(call["function"]["arguments"])}}
-        for call in message.get("tool_calls", ())
-    ]
-    return {**message, "tool_calls": calls} if calls else message
+def _result(call_id: str) -> Message:
+    return Message.tool(ToolResult(call_id, _TOOL, "ok", _RESULT))
 
 
 def _add_to_system(chat: Chat, text: str) -> None:
@@ -250,19 +240,6 @@ def _after_results(chat: Chat) -> Chat:
     return answered
 
 
-def _joined(chat: Chat) -> Chat:
-    """Adjacent messages of users, and adjacent ones of assistants without calls, as one."""
-    joined: Chat = []
-    for message in chat:
-        last = joined[-1] if joined else None
-        plain = "tool_calls" not in message and message["role"] in ("user", "assistant")
-        if last is not None and plain and last["role"] == message["role"] and "tool_calls" not in last:
-            joined[-1] = {**last, "content": f"{last['content']}\n{message['content']}"}
-        else:
-            joined.append(message)
-    return joined
-
-
 def _parsed(arguments: Any) -> Any:
     if not isinstance(arguments, str):
         return arguments
@@ -298,19 +275,14 @@ def detect_format(template: ChatTemplate) -> CallFormat | None:
 def written_by(template: ChatTemplate, calls: Sequence[ToolCall]) -> str | None:
     """Render these calls as an assistant writes them; None when the template shows nothing of them, or fails."""
     try:
-        plain = _render(template, Message.assistant(_REPLY))
-        called = _render(template, Message.assistant("", calls))
+        plain, called = (
+            _render(template, [Message.user("go"), reply])
+            for reply in (Message.assistant(_REPLY), Message.assistant("", calls))
+        )
     except ModelError:
         return None
     begins = next((at for at, (one, other) in enumerate(zip(plain, called, strict=False)) if one != other), len(called))
     return called[begins:] if calls[0].name in called[begins:] else None
-
-
-def _render(template: ChatTemplate, reply: Message) -> str:
-    messages = [Message.user("go"), reply]
-    return template.render(
-        lambda as_text: as_chat(None, messages, str, arguments_as_text=as_text), [], thinking=None, bos="", eos=""
-    )
 
 
 def _reads(known: CallFormat, text: str) -> bool:
