@@ -45,8 +45,8 @@ class Engine:
         self.chunk_tokens = self.chosen.chunk_tokens
         check_memory(header, context_tokens, kv_type=self.chosen.kv_type, chunk_tokens=self.chunk_tokens)
         self.evaluated: list[int] = []
-        self.decodes = 0
         """The ids whose keys and values are in sequence 0."""
+        self.decodes = 0
         self._model: Any = None
         self._context: Any = None
         self._chain: Any = None
@@ -121,7 +121,9 @@ class Engine:
         return {
             "llama_cpp": version("llama-cpp-python"),
             "machine": platform.machine(),
-            **self.chosen.identity(),
+            "kv_type": self.chosen.kv_type,
+            "flash_attention": self.chosen.flash_attention,
+            "gpu_layers": self.chosen.gpu_layers,
         }
 
     def cut(self, count: int) -> int:
@@ -275,6 +277,11 @@ class Engine:
 
 def _pointer(blob: Blob) -> Any:
     return blob.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+
+
+def likeliest(logits: Logits, count: int) -> np.ndarray[Any, Any]:
+    """The ids of so many of the likeliest tokens, in no order."""
+    return np.argpartition(logits, -count)[-count:] if logits.size > count else np.arange(logits.size)
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:

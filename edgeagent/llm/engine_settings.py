@@ -8,7 +8,7 @@ Any thread.
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
 from edgeagent.errors import ConfigError, ModelError
@@ -75,25 +75,16 @@ class EngineSettings:
             raise ConfigError(f"kv_type {self.kv_type} needs flash attention: leave flash_attention on auto")
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """The settings of one engine, all of them, and why."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen(EngineSettings):
+    """The settings of one engine, with a value for each, and why."""
 
     threads: int
     batch_threads: int
     chunk_tokens: int
-    kv_type: KvType
-    flash_attention: FlashAttention
-    gpu_layers: int
-    mmap: bool
-    mlock: bool
     prefix_memory_bytes: int
     reasons: dict[str, str] = field(default_factory=dict, compare=False)
     """By the name of a setting, why it has its value."""
-
-    def identity(self) -> dict[str, Any]:
-        """Returns the settings on which a saved state depends."""
-        return {"kv_type": self.kv_type, "flash_attention": self.flash_attention, "gpu_layers": self.gpu_layers}
 
 
 def choose(settings: EngineSettings, context_tokens: int) -> Chosen:
@@ -116,16 +107,15 @@ def choose(settings: EngineSettings, context_tokens: int) -> Chosen:
         mlock = False
         reasons["mlock"] = "not allowed to this user: raise `ulimit -l`"
     return Chosen(
-        threads=threads,
-        batch_threads=settings.batch_threads or threads,
-        chunk_tokens=min(settings.chunk_tokens or CHUNK_TOKENS, context_tokens),
-        kv_type=settings.kv_type,
-        flash_attention=settings.flash_attention,
-        gpu_layers=settings.gpu_layers,
-        mmap=settings.mmap,
-        mlock=mlock,
-        prefix_memory_bytes=prefix_mb << 20,
-        reasons=reasons,
+        **asdict(settings)
+        | {
+            "threads": threads,
+            "batch_threads": settings.batch_threads or threads,
+            "chunk_tokens": min(settings.chunk_tokens or CHUNK_TOKENS, context_tokens),
+            "mlock": mlock,
+            "prefix_memory_bytes": prefix_mb << 20,
+            "reasons": reasons,
+        }
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from edgeagent.errors import ModelError
 from edgeagent.llm import native
-from edgeagent.llm.engine import Logits
+from edgeagent.llm.engine import Logits, likeliest
 
 _BLANKS: Final = " \t\r\n▁"
 _PIECE_BYTES: Final = 64
@@ -170,8 +170,7 @@ class Grammar:
         Raises:
             ModelError: No token of this vocabulary is.
         """
-        likely = np.argpartition(logits, -_LIKELY)[-_LIKELY:] if logits.size > _LIKELY else np.arange(logits.size)
-        for tokens in (likely, np.arange(logits.size)):
+        for tokens in (likeliest(logits, _LIKELY), np.arange(logits.size)):
             masked = self._masked(tokens, logits[tokens])
             best = int(masked.argmax())
             if np.isfinite(masked[best]):
