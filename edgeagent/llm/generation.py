@@ -9,7 +9,7 @@ import codecs
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from edgeagent.errors import ModelError
@@ -52,84 +52,46 @@ def _has_period(tail: list[int], period: int) -> bool:
     return length <= len(tail) and tail[-length + period :] == tail[-length:-period]
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """Limit, temperature and seed with which tokens are sampled."""
+@dataclass(slots=True, kw_only=True, eq=False)
+class Generation:
+    """The state of one reply."""
 
+    engine: Engine
+    prompter: Prompter
+    """Remembers the ids for the next prompt, and has the vocabulary."""
+    prefixes: Prefixes
+    prompt: Prompt
+    marks: Marks
+    """Where this prompt can be shared."""
+    gate: StreamGate
+    """Turns text into events."""
     max_tokens: int
     temperature: float
     seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Rules that a reply has to obey; None where there is none."""
-
-    opening: Opening | None = None
-    constraint: Constraint | None = None
-    untagged: Untagged | None = None
+    opening: Opening | None
+    """The beginning of this reply, if there is a rule for it."""
+    constraint: Constraint | None
+    untagged: Untagged | None
+    stopped: Callable[[], bool]
+    """Asked between chunks of the prompt and between tokens."""
+    enough: Callable[[], bool]
+    """Asked after what a token has told: nothing else of the reply is wanted."""
+    may_decline: bool
+    """The reply may be left at its beginning, because a call is too improbable."""
+    declined: bool = False
+    """The reply was left at its beginning, because a call was too improbable; what was told of it is void."""
+    _sampled: list[int] = field(default_factory=list)
+    _pieces: list[str] = field(default_factory=list)
+    _lengths: list[int] = field(default_factory=list)
+    _reused: int = 0
+    _evaluated: int = 0
+    _prefill_s: float = 0.0
+    _generation_s: float = 0.0
 
     @property
     def grammars(self) -> list[Constraint | Untagged]:
-        """Those of the rules that are grammars."""
+        """Grammars that the reply has to obey."""
         return [rules for rules in (self.constraint, self.untagged) if rules is not None]
-
-
-class Generation:
-    """The state of one reply.
-
-    Args:
-        engine: Where it is evaluated.
-        prompter: Remembers the ids for the next prompt, and has the vocabulary.
-        prompt: What is asked.
-        gate: Turns text into events.
-        sampling: How the tokens are chosen.
-        stopped: Asked between chunks of the prompt and between tokens.
-        prefixes: What else was evaluated.
-        marks: Where this prompt can be shared.
-        bounds: What the reply has to obey.
-        may_decline: The reply may be left at its beginning, because a call is too improbable.
-        enough: Asked after what a token has told: nothing else of the reply is wanted.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        prompter: Prompter,
-        prompt: Prompt,
-        gate: StreamGate,
-        sampling: Sampling,
-        stopped: Callable[[], bool],
-        prefixes: Prefixes,
-        marks: Marks,
-        bounds: Bounds,
-        *,
-        may_decline: bool = False,
-        enough: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self._enough = enough
-        self._may_decline = may_decline
-        self._engine = engine
-        self._prefixes = prefixes
-        self._marks = marks
-        self._bounds = bounds
-        self.declined = False
-        """The reply was left at its beginning, because a call was too improbable; what was told of it is void."""
-        self._prompter = prompter
-        self._prompt = prompt
-        self._gate = gate
-        self._sampling = sampling
-        self._stopped = stopped
-        self._sampled: list[int] = []
-        self._pieces: list[str] = []
-        self._lengths: list[int] = []
-        self._reused = self._evaluated = 0
-        self._prefill_s = self._generation_s = 0.0
-
-    @property
-    def opening(self) -> Opening | None:
-        """The beginning of this reply."""
-        return self._bounds.opening
 
     @property
     def doubtful(self) -> bool:
@@ -139,15 +101,15 @@ class Generation:
     @property
     def usage(self) -> Usage:
         """Tokens of the prompt and of the reply so far."""
-        return Usage(len(self._prompt.ids), len(self._sampled))
+        return Usage(len(self.prompt.ids), len(self._sampled))
 
     def figures(self) -> dict[str, Any]:
         """The fields of ``LlamaStats`` that belong to one request."""
         return {
-            "prompt_tokens": len(self._prompt.ids),
+            "prompt_tokens": len(self.prompt.ids),
             "reused_tokens": self._reused,
             "evaluated_tokens": self._evaluated,
-            "prefix_bytes": self._prefixes.used_bytes,
+            "prefix_bytes": self.prefixes.used_bytes,
             "output_tokens": len(self._sampled),
             "prefill_s": self._prefill_s,
             "generation_s": self._generation_s,
@@ -162,32 +124,32 @@ class Generation:
             reason = yield from self._sample()
             if self.declined:
                 return
-            yield from self._gate.finish(aborted=reason == "aborted")
-            if reason == "stop" and self._gate.called:
+            yield from self.gate.finish(aborted=reason == "aborted")
+            if reason == "stop" and self.gate.called:
                 reason = "tool_calls"
             yield End(reason, self.usage, self._reading())
         except ModelError as error:
             yield Error(str(error), self.usage)
         finally:
-            for grammar in self._bounds.grammars:
+            for grammar in self.grammars:
                 grammar.free()
-            self._prompter.remember(self._prompt, "".join(self._pieces), self._sampled, self._lengths)
+            self.prompter.remember(self.prompt, "".join(self._pieces), self._sampled, self._lengths)
 
     def _reading(self) -> Reading:
         """The reply so far, for people who ask why."""
         opening = self.opening
         return Reading(
-            self._prompter.shown(self._prompt),
+            self.prompter.shown(self.prompt),
             "".join(self._pieces),
             opener_probability=opening.probability if opening else None,
             opener_threshold=opening.needed if opening else None,
             openers_masked=opening is not None and opening.masked,
-            refused=tuple(text for grammar in self._bounds.grammars for text in grammar.refused),
+            refused=tuple(text for grammar in self.grammars for text in grammar.refused),
         )
 
     def _next(self) -> int:
         """The next token: greedy in calls, and whatever the reply's bounds make of it."""
-        engine, gate, grammars = self._engine, self._gate, self._bounds.grammars
+        engine, gate, grammars = self.engine, self.gate, self.grammars
         forced = any(grammar.active for grammar in grammars)
         token = engine.sample(greedy=forced or gate.calling)
         if self.opening is not None:
@@ -199,21 +161,21 @@ class Generation:
     def _prefill(self) -> bool:
         """Evaluate the prompt from where it differs from what is there; False when stopped."""
         begun_s = time.perf_counter()
-        self._reused = self._prefixes.prepare(self._prompt, self._marks)
+        self._reused = self.prefixes.prepare(self.prompt, self.marks)
         try:
-            return self._prefixes.evaluate(self._prompt, self._marks, self._stopped)
+            return self.prefixes.evaluate(self.prompt, self.marks, self.stopped)
         finally:
-            self._evaluated = len(self._engine.evaluated) - self._reused
+            self._evaluated = len(self.engine.evaluated) - self._reused
             self._prefill_s = time.perf_counter() - begun_s
 
     def _sample(self) -> Generator[LLMEvent, None, StopReason]:
-        engine, vocabulary = self._engine, self._prompter.vocabulary
-        engine.begin(self._sampling.temperature, self._sampling.seed)
+        engine, vocabulary = self.engine, self.prompter.vocabulary
+        engine.begin(self.temperature, self.seed)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         length = 0
         reason: StopReason = "length"
-        while len(self._sampled) < self._sampling.max_tokens:
-            if self._stopped():
+        while len(self._sampled) < self.max_tokens:
+            if self.stopped():
                 return "aborted"
             begun_s = time.perf_counter()
             if self._sampled:
@@ -221,7 +183,7 @@ class Generation:
             token = self._next()
             self._generation_s += time.perf_counter() - begun_s
             opening = self.opening
-            if self._may_decline and opening is not None and opening.declined and not self._sampled:
+            if self.may_decline and opening is not None and opening.declined and not self._sampled:
                 self.declined = True
                 break
             if vocabulary.is_end(token):
@@ -236,9 +198,9 @@ class Generation:
                 self.declined = True
                 break
             if piece:
-                yield from self._gate.feed(piece)
-            constraint = self._bounds.constraint
-            if self._enough() or (constraint is not None and constraint.complete):
+                yield from self.gate.feed(piece)
+            constraint = self.constraint
+            if self.enough() or (constraint is not None and constraint.complete):
                 reason = "stop"
                 break
             if repeats(self._sampled):
@@ -248,5 +210,5 @@ class Generation:
         if rest:
             self._pieces.append(rest)
             self._lengths[-1] = length + len(rest)
-            yield from self._gate.feed(rest)
+            yield from self.gate.feed(rest)
         return reason

@@ -22,7 +22,7 @@ from edgeagent.llm import native
 from edgeagent.llm.constraint import Plans, free_to_call
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
-from edgeagent.llm.generation import Bounds, Generation, Sampling
+from edgeagent.llm.generation import Generation
 from edgeagent.llm.gguf import Header, read_header
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.opening import (
@@ -282,25 +282,23 @@ class LlamaLLM:
         if after is not None:
             opening = Opening(loaded.openers, after.threshold, may_call=False, probability=after.probability)
         return Generation(
-            loaded.engine,
-            loaded.prompter,
-            prompt,
-            StreamGate(None if request.tool_choice == "none" else self._format, thinking=ends_in_thinking(prompt.text)),
-            Sampling(
-                reply_tokens,
-                self._temperature if request.temperature is None else request.temperature,
-                secrets.randbits(32) if self._seed is None else self._seed,
+            engine=loaded.engine,
+            prompter=loaded.prompter,
+            prefixes=loaded.prefixes,
+            prompt=prompt,
+            marks=loaded.marker.find(request, prompt),
+            gate=StreamGate(
+                None if request.tool_choice == "none" else self._format, thinking=ends_in_thinking(prompt.text)
             ),
-            lambda: stop_event.is_set() or self._closed.is_set(),
-            loaded.prefixes,
-            loaded.marker.find(request, prompt),
-            Bounds(
-                opening,
-                loaded.plans.constraint(request, may_think=wants_thinking(request)),
-                loaded.plans.untagged(request),
-            ),
-            may_decline=may_decline,
+            max_tokens=reply_tokens,
+            temperature=self._temperature if request.temperature is None else request.temperature,
+            seed=secrets.randbits(32) if self._seed is None else self._seed,
+            opening=opening,
+            constraint=loaded.plans.constraint(request, may_think=wants_thinking(request)),
+            untagged=loaded.plans.untagged(request),
+            stopped=lambda: stop_event.is_set() or self._closed.is_set(),
             enough=enough.is_set,
+            may_decline=may_decline,
         )
 
     def _opening(self, loaded: _Loaded, request: LLMRequest, *, may_doubt: bool) -> Opening | None:

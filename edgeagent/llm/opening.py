@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Final
@@ -20,7 +20,7 @@ import numpy as np
 
 from edgeagent.english.asking import Abilities, commands, requests_in
 from edgeagent.llm.constraint import untagged_name
-from edgeagent.llm.engine import Engine, Logits
+from edgeagent.llm.engine import Engine, Logits, likeliest
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.parsers import FORMATS, CallFormat
 from edgeagent.llm.protocol import IN_WORDS, LLMRequest, ToolSpec
@@ -36,12 +36,6 @@ _SAID: Final = ("user", "steering", "handoff")  # of people, and not of the app
 _LIKELY: Final = 1024  # tokens that are looked at; those beyond them have no probability to speak of
 _BARE: Final = ("{", "[", "```", "<tools>")  # calls without tags: an object, a list, a fence, Qwen's block
 _OPENERS: Final = tuple({opener for known in FORMATS for opener in known.openers} | {*_BARE})
-
-
-def _likely(logits: Logits) -> list[int]:
-    """The ids of the likeliest tokens."""
-    chosen = np.argpartition(logits, -_LIKELY)[-_LIKELY:] if logits.size > _LIKELY else np.arange(logits.size)
-    return [int(token) for token in chosen.tolist()]
 
 
 class Openers:
@@ -60,11 +54,11 @@ class Openers:
 
     def among(self, logits: Logits) -> np.ndarray[Any, Any]:
         """The ids of those openers that are likely enough to be sampled."""
-        return np.array([token for token in _likely(logits) if self.opens(token)], dtype=np.intp)
+        return np.array([token for token in likeliest(logits, _LIKELY).tolist() if self.opens(token)], dtype=np.intp)
 
     def mask(self, engine: Engine) -> None:
         """Leave the next token no choice but to begin a word: signs in front of JSON would show it as speech."""
-        for tokens in (_likely(engine.logits), range(engine.logits.size)):
+        for tokens in (likeliest(engine.logits, _LIKELY).tolist(), range(engine.logits.size)):
             words = [token for token in tokens if self._begins_word(token)]
             if words:
                 engine.allow_only(np.array(words, dtype=np.intp))
@@ -104,73 +98,62 @@ class Openers:
         return opens
 
 
+@dataclass(slots=True, eq=False)
 class Opening:
     """The beginning of one reply.
 
     The question is asked at the first token that is to be seen: blanks and reasoning come before it. A model that
     begins a call with the tags of its template was trained to: it has a threshold of its own, which is 0 unless one was
     fitted.
-
-    Args:
-        openers: The model's.
-        threshold: Least probability of a call with which a reply may begin one.
-        may_call: False where no call would be run: then it may begin none in any form, the template's own included.
-        readers: Names of the tools that only read.
-        reading: Least probability of a call with which a reply may call these alone; None is the threshold.
-        tagged: Least probability of a call with which a reply may begin one with the tags of the template.
-        probability: Of a call, where this reply is the second try after a call that was too improbable.
     """
 
-    def __init__(
-        self,
-        openers: Openers,
-        threshold: float,
-        *,
-        may_call: bool = True,
-        readers: Collection[str] = (),
-        reading: float | None = None,
-        tagged: float = 0.0,
-        probability: float | None = None,
-    ) -> None:
-        self._openers = openers
-        self._may_call = may_call
-        self._readers = readers
-        self._reading = threshold if reading is None else reading
-        self._tagged = tagged
-        self.threshold = threshold
-        """Least probability with which this reply may begin the call that it is about to begin."""
-        self.probability = probability
-        """Of all tokens that can begin a call, at the first that is seen; None before it."""
-        self.masked = probability is not None
-        """This reply may not begin a call."""
-        self.declined = False
-        """The model was about to begin a call that is too improbable, or to say nothing at all instead of it."""
-        self.doubtful = False
-        """The reply begins a call that only a tool that reads may come of: told when that is known."""
-        self.over = False
-        """The reply has begun: nothing is asked any more."""
+    openers: Openers
+    threshold: float
+    """Least probability with which this reply may begin the call that it is about to begin."""
+    may_call: bool = True
+    """False where no call would be run: then it may begin none in any form, the template's own included."""
+    readers: Collection[str] = ()
+    """Names of the tools that only read."""
+    reading: float = 0.0
+    """Least probability of a call with which a reply may call these alone."""
+    tagged: float = 0.0
+    """Least probability of a call with which a reply may begin one with the tags of the template."""
+    probability: float | None = None
+    """Of all tokens that can begin a call, at the first that is seen; None before it. Of the first try, where this
+    reply is the second one after a call that was too improbable."""
+    masked: bool = field(init=False)
+    """This reply may not begin a call."""
+    declined: bool = False
+    """The model was about to begin a call that is too improbable, or to say nothing at all instead of it."""
+    doubtful: bool = False
+    """The reply begins a call that only a tool that reads may come of: told when that is known."""
+    over: bool = False
+    """The reply has begun: nothing is asked any more."""
+
+    def __post_init__(self) -> None:
+        self.masked = self.probability is not None
 
     def admit(self, token: int, engine: Engine, gate: StreamGate) -> int:
         """The token to commit: the one that was sampled, or another where that would begin an improbable call, or end
         a reply that was to be words."""
-        openers = self._openers
+        openers = self.openers
         if self.over or gate.thinking or openers.says_nothing(token):
             return token
         if self.probability is None:
             self.probability = openers.probability(engine.logits)
             own = openers.are_own(token)
-            self.threshold = self._tagged if own else self.threshold
+            self.threshold = self.tagged if own else self.threshold
             improbable = self.probability < self.threshold
             self.doubtful = (
                 improbable
                 and not own
-                and bool(self._readers)
-                and self.probability >= self._reading
+                and bool(self.readers)
+                and self.probability >= self.reading
                 and openers.opens(token)
             )
             improbable = improbable and not self.doubtful
-            self.declined = improbable and self._may_call and (openers.opens(token) or openers.ends(token))
-            self.masked = improbable or not self._may_call
+            self.declined = improbable and self.may_call and (openers.opens(token) or openers.ends(token))
+            self.masked = improbable or not self.may_call
         if self.masked and (openers.opens(token) or openers.ends(token)):
             openers.mask(engine)
             token = engine.sample()
@@ -180,12 +163,12 @@ class Opening:
     @property
     def needed(self) -> float:
         """Least probability of the call that this reply comes to, if it comes to one."""
-        return self._reading if self.doubtful else self.threshold
+        return self.reading if self.doubtful else self.threshold
 
     def refuses(self, text: str) -> bool:
         """True if a doubtful reply, as far as it is written, calls a tool that does more than read."""
         name = untagged_name(text) if self.doubtful else ""
-        return bool(name) and name not in self._readers
+        return bool(name) and name not in self.readers
 
 
 def only_read(tools: Iterable[ToolSpec]) -> list[ToolSpec]:
