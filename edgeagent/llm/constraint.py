@@ -25,8 +25,8 @@ from edgeagent.llm.engine import Logits
 from edgeagent.llm.gbnf import Rules, quoted
 from edgeagent.llm.grammar import Grammar, TokenVocabulary
 from edgeagent.llm.parsers import CallFormat
-from edgeagent.llm.parsers.grammars import bare_call_grammar, call_grammar
-from edgeagent.llm.protocol import LLMRequest, ToolSpec
+from edgeagent.llm.parsers.grammars import call_grammar
+from edgeagent.llm.protocol import LLMRequest
 from edgeagent.llm.schema import expression
 from edgeagent.llm.stream_gate import OPENS, StreamGate
 
@@ -209,11 +209,6 @@ _FIRST: Final = tuple("{[`<")
 _LONGEST: Final = 200  # characters up to the end of a name: a reply that has named nothing by then is none of this kind
 
 
-def may_force(tool: ToolSpec) -> bool:
-    """True if the arguments of a tool may be forced. Those of a tool that moves something may not."""
-    return not getattr(getattr(tool, "traits", None), "motion", False)
-
-
 def untagged_name(text: str) -> str:
     """Name in the first untagged call with which a reply begins; empty as long as there is none."""
     head = _BEFORE.match(text)
@@ -270,12 +265,6 @@ class Untagged(ReplyGrammar):
             self.free()
             self._head = _BETWEEN
         return token
-
-
-def untagged_rules(tools: Sequence[ToolSpec]) -> str:
-    """Text of the grammar of one untagged call of these tools."""
-    rules, call = bare_call_grammar(tools)
-    return rules.text(call)
 
 
 # --- what a request asks of a reply -----------------------------------------------------------------------------------
@@ -336,11 +325,16 @@ class Plans:
     def untagged(self, request: LLMRequest) -> Untagged | None:
         """Makes the rules of calls without tags, from the name of a tool on; None when there are none."""
         bare = self._calls is not None and "{" in self._calls.start_openers  # then ``constraint`` begins with the brace
-        tools = [tool for tool in request.tools if may_force(tool)]
+        tools = [tool for tool in request.tools if not getattr(getattr(tool, "traits", None), "motion", False)]
         if not (self._force_arguments and free_to_call(request) and tools) or bare:
             return None
         key = json.dumps(["untagged", [(tool.name, tool.parameters) for tool in tools]], sort_keys=True, default=str)
-        plan, grammar = self._compiled(key, lambda: Plan(untagged_rules(tools)))
+
+        def make() -> Plan:
+            rules, call = call_grammar(None, tools, strict=False)
+            return Plan(rules.text(call))
+
+        plan, grammar = self._compiled(key, make)
         return Untagged([tool.name for tool in tools], self._vocabulary, plan.rules, grammar)
 
     def _compiled(self, key: str, make: Callable[[], Plan]) -> tuple[Plan, Grammar]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from edgeagent.llm.gbnf import JSON, PYTHON, Rules, marked, one_of, quoted
+from edgeagent.llm.gbnf import JSON, PYTHON, Dialect, Rules, marked, one_of, quoted
 from edgeagent.llm.parsers import function_calls, json_calls, tool_call_tags
 from edgeagent.llm.parsers.call_format import CallFormat
 from edgeagent.llm.pattern import PatternError, pattern_expression
@@ -27,11 +27,11 @@ Write = Callable[[Rules, Any, Mapping[str, Any], str], str]
 """Writes a value: the rules, its schema, where the references of that point into, and where it stands."""
 
 
-def call_grammar(name: str, tools: Sequence[ToolSpec], *, strict: bool) -> tuple[Rules, str]:
+def call_grammar(name: str | None, tools: Sequence[ToolSpec], *, strict: bool) -> tuple[Rules, str]:
     """The rules, and the expression of a call in the format of that name.
 
     Args:
-        name: The format's.
+        name: The format's; None is a JSON object without any tag, with either key of its arguments.
         tools: What may be called.
         strict: A tool whose schema no grammar can say is an error; otherwise its arguments may be any object.
 
@@ -40,16 +40,6 @@ def call_grammar(name: str, tools: Sequence[ToolSpec], *, strict: bool) -> tuple
     """
     rules = Rules(_DIALECTS.get(name, JSON))
     return rules, _WRITERS[name](rules, _Tools(rules, tools, strict=strict))
-
-
-def bare_call_grammar(tools: Sequence[ToolSpec]) -> tuple[Rules, str]:
-    """The rules, and the expression of a call that is a JSON object without any tag.
-
-    Args:
-        tools: What may be called; arguments whose schema no grammar can say may be any object.
-    """
-    rules = Rules()
-    return rules, _json_call(rules, _Tools(rules, tools, strict=False), "arguments", "parameters")
 
 
 class _Tools:
@@ -182,12 +172,12 @@ def _gemma(family: CallFormat) -> Callable[[Rules, _Tools], str]:
     return write
 
 
-_DIALECTS: Final = {
+_DIALECTS: Final[dict[str | None, Dialect]] = {
     "pythonic": PYTHON,
     "gemma": marked("Gemma's values", function_calls.GEMMA4.markers[-1]),
     "functiongemma": marked("Gemma's values", function_calls.FUNCTION_GEMMA.markers[-1]),
 }
-_WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
+_WRITERS: Final[dict[str | None, Callable[[Rules, _Tools], str]]] = {
     "hermes": _hermes,
     "xml": _xml,
     "pythonic": _pythonic,
@@ -200,6 +190,7 @@ _WRITERS: Final[dict[str, Callable[[Rules, _Tools], str]]] = {
     ),
     "xlam": lambda rules, tools: _list_of(rules, _json_call(rules, tools)),
     "json": _json_call,
+    None: lambda rules, tools: _json_call(rules, tools, "arguments", "parameters"),
 }
 
 
