@@ -16,7 +16,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -40,24 +39,10 @@ _ROOT: Final = Path("/")
 _loading: Final = threading.RLock()
 
 
-@dataclass(frozen=True, slots=True)
-class _Cgroup:
-    """Names of a version of Linux's control groups (admin-guide/cgroup-v1/memory.rst, cgroup-v2.rst)."""
-
-    mount: str
-    limit: str
-    used: str
-    files: tuple[str, str]
-    """Keys of ``memory.stat`` for the pages of files, those of groups below included."""
-
-
-_CGROUP_V1: Final = _Cgroup(
-    "sys/fs/cgroup/memory",
-    "memory.limit_in_bytes",
-    "memory.usage_in_bytes",
-    ("total_inactive_file", "total_active_file"),
-)
-_CGROUP_V2: Final = _Cgroup("sys/fs/cgroup", "memory.max", "memory.current", ("inactive_file", "active_file"))
+# Two versions of Linux's control groups (admin-guide/cgroup-v1/memory.rst, cgroup-v2.rst): the folder, the files with
+# the limit and the use, and what the keys of memory.stat begin with that count the groups below, too.
+_CGROUP_V1: Final = ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
+_CGROUP_V2: Final = ("sys/fs/cgroup", "memory.max", "memory.current", "")
 
 
 @cache
@@ -252,20 +237,20 @@ def _group_limits(root: Path) -> Iterator[tuple[int, int]]:
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if not controllers or "memory" in controllers.split(","):
-            version = _CGROUP_V1 if controllers else _CGROUP_V2
-            mount = root / version.mount
+            folder, *names = _CGROUP_V1 if controllers else _CGROUP_V2
+            mount = root / folder
             own = mount / path.lstrip("/")
             for group in dict.fromkeys((own, *own.parents)):
                 if group.is_relative_to(mount):
-                    yield from _group_limit(group, version)
+                    yield from _group_limit(group, *names)
 
 
-def _group_limit(group: Path, version: _Cgroup) -> Iterator[tuple[int, int]]:
+def _group_limit(group: Path, most: str, use: str, whole: str) -> Iterator[tuple[int, int]]:
     try:
-        limit = int((group / version.limit).read_text(encoding="ascii"))
-        used = int((group / version.used).read_text(encoding="ascii"))
+        limit = int((group / most).read_text(encoding="ascii"))
+        used = int((group / use).read_text(encoding="ascii"))
         stat = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
-        yield limit, used - sum(int(stat[name]) for name in version.files)
+        yield limit, used - int(stat[f"{whole}inactive_file"]) - int(stat[f"{whole}active_file"])
     except (OSError, ValueError, KeyError):
         return  # "max", or the root of all groups, which has no limit
 
