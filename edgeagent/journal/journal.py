@@ -16,7 +16,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -111,7 +111,7 @@ class Journal:
         Raises:
             EdgeAgentError: It cannot be written (a full disk); the journal is as it was before.
         """
-        self._write(Record("message", records.of_message(message)))
+        self._write(Record("message", records.fields_of(message)))
 
     def replace(self, messages: Iterable[Message]) -> None:
         """Commits another history: after a truncation, a compaction of the context, a reset or a restore.
@@ -123,7 +123,7 @@ class Journal:
         """
         whole = list(messages)
         if len(whole) <= _MOST_IN_RECORD:
-            record = Record("history", records.of_messages(whole))
+            record = _history(whole)
             if self._size <= _LEAST_BYTES or self._size <= _DEAD_SHARE * len(record.line()):
                 self._write(record)
                 return
@@ -133,7 +133,7 @@ class Journal:
             if not isinstance(error.__cause__, OSError):
                 raise
             logger.info("%s", error)  # no room for both, or a folder that nobody may write to: the long file is as good
-            self._write(Record("history", records.of_messages(whole)))
+            self._write(_history(whole))
 
     def heard(self, message_id: str, text: str) -> None:
         """Cuts a message to the text that was heard of it.
@@ -149,7 +149,7 @@ class Journal:
         Raises:
             EdgeAgentError: As ``append``.
         """
-        self._write(Record("usage", records.of_usage(usage)))
+        self._write(Record("usage", asdict(usage)))
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -257,22 +257,16 @@ class Journal:
         """The same journal with nothing in it but these messages, in a new file under the old name."""
         with self._lock, self._complaints("rewritten"):
             file = self._open_file()
-            lines = (Record("message", records.of_message(message)).line() for message in messages)
+            lines = (Record("message", records.fields_of(message)).line() for message in messages)
             self._file, self._size = _replaced(self.path, chain([self._header().line(), self._usage], lines))
             os.close(file)
             self._torn, self._alive = False, 0
             _sync_folder(self.path)
 
     def _lines(self, file: int, start: int = 0) -> Iterator[bytes]:
-        """The committed lines from a place on, read as they are asked for; only ``\\n`` ends one."""
-        at = start
+        """The committed lines from a place on."""
         with open(file, "rb", buffering=_CHUNK_BYTES, closefd=False) as stream:
-            stream.seek(start)
-            for line in stream:
-                at += len(line)
-                if at > self._size:
-                    return
-                yield line
+            yield from records.lines_of(stream, start, self._size)
 
     def _open_file(self) -> int:
         if self._file is None:
@@ -288,6 +282,10 @@ class Journal:
             raise EdgeAgentError(f"the journal {self.path} cannot be {done}: {error.strerror}") from error
         except EdgeAgentError as error:
             raise EdgeAgentError(f"the journal {self.path} cannot be {done}: {error}") from error
+
+
+def _history(messages: Iterable[Message]) -> Record:
+    return Record("history", {"messages": [records.fields_of(message) for message in messages]})
 
 
 def _opened(path: Path) -> int:

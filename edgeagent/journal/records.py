@@ -1,7 +1,7 @@
 """The records of a journal: one line of JSON each, with a checksum, and messages as JSON and back.
 
 A line is ``{"kind": ..., "data": ..., "crc32": "xxxxxxxx"}``; the checksum is of the line's bytes before
-``, "crc32"``. A record counts once its line end is there. Knows nothing of files.
+``, "crc32"``. A record counts once its line end is there. Knows nothing of folders and locks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from sys import intern
-from typing import Any, Final, Literal, get_args
+from typing import Any, BinaryIO, Final, Literal, get_args
 
 from edgeagent.errors import EdgeAgentError
 from edgeagent.messages import Message, ToolCall, ToolResult, Usage
@@ -102,6 +102,17 @@ def scan(lines: Iterable[bytes]) -> Scan:
     return Scan(good, records, True, _header(first), alive, usage)
 
 
+def lines_of(stream: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    """The lines from one place of a file to another, read as they are asked for; only ``\\n`` ends one."""
+    stream.seek(start)
+    at = start
+    for line in stream:
+        at += len(line)
+        if at > end:
+            return
+        yield line
+
+
 def read(lines: Iterable[bytes]) -> Iterator[Record]:
     """The records of lines that ``scan`` found good.
 
@@ -136,23 +147,8 @@ def _is_whole(line: bytes) -> bool:
 # --- messages as JSON -----------------------------------------------------------------------------------------------
 
 
-def of_message(message: Message) -> dict[str, Any]:
-    """A message as JSON-ready fields, without those that have their default."""
-    return _fields(message)
-
-
-def of_messages(messages: Iterable[Message]) -> dict[str, Any]:
-    """The data of a ``history``."""
-    return {"messages": [_fields(message) for message in messages]}
-
-
-def of_usage(usage: Usage) -> dict[str, Any]:
-    """The data of a ``usage``."""
-    return dataclasses.asdict(usage)
-
-
 def message_of(data: dict[str, Any]) -> Message:
-    """The message that ``of_message`` wrote. A field that is missing or unknown is a TypeError."""
+    """The message that ``fields_of`` wrote. A field that is missing or unknown is a TypeError."""
     fields = dict(data)
     for name in _REPEATED:
         if fields.get(name):
@@ -171,7 +167,8 @@ def _call_of(data: dict[str, Any]) -> ToolCall:
     return ToolCall(**fields)
 
 
-def _fields(value: Message | ToolCall | ToolResult | Usage) -> dict[str, Any]:
+def fields_of(value: Message | ToolCall | ToolResult | Usage) -> dict[str, Any]:
+    """JSON-ready fields of a message, or of a part of one, without those that have their default."""
     found = {}
     for field in dataclasses.fields(value):
         item = getattr(value, field.name)
@@ -182,9 +179,9 @@ def _fields(value: Message | ToolCall | ToolResult | Usage) -> dict[str, Any]:
                 logger.warning("the %s of a message is no JSON, so the journal has the message without it", field.name)
                 continue
         elif isinstance(item, tuple):
-            item = [_fields(call) for call in item]
+            item = [fields_of(call) for call in item]
         elif isinstance(item, ToolResult | Usage):
-            item = _fields(item)
+            item = fields_of(item)
         found[field.name] = item
     return found
 

@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -218,19 +217,8 @@ def _read(stream: BinaryIO, seen: KeptSession) -> KeptSession:
         found = records.scan(stream)
         if records.session_of(found.header) is None:
             raise EdgeAgentError("it is no journal of a session")
-        stream.seek(found.alive)
-        messages = records.add_up(records.read(_until(stream, found.good))).messages
+        messages = records.add_up(records.read(records.lines_of(stream, found.alive, found.good))).messages
     except EdgeAgentError as error:
         return replace(seen, fault=str(error))
     asked = [message.text for message in messages if message.role == "user" and message.origin == "user"]
     return replace(seen, turns=len(asked), first=asked[0] if asked else "")
-
-
-def _until(stream: BinaryIO, end: int) -> Iterator[bytes]:
-    """The lines from here to a place."""
-    at = stream.tell()
-    for line in stream:
-        at += len(line)
-        if at > end:
-            return
-        yield line
