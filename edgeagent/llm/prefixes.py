@@ -17,7 +17,6 @@ import json
 import logging
 import os
 import struct
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -34,11 +33,9 @@ from edgeagent.llm.engine import Blob, Engine, common_prefix
 from edgeagent.llm.prompt import Prompt, Prompter
 from edgeagent.llm.protocol import LLMRequest
 from edgeagent.messages import Message
+from edgeagent.resources import whole_file
 
 log: Final = logging.getLogger("edgeagent.llm")
-
-WORTH_S: Final = 1.0
-"""A prefix that is evaluated faster than this is not worth the wear of a memory card."""
 
 KEPT_BYTES: Final = 1 << 30
 """Room for all files of a folder; the least recently used go first."""
@@ -60,7 +57,7 @@ class PrefixFiles:
     """
 
     def __init__(
-        self, folder: Path, identity: dict[str, object], *, worth_s: float = WORTH_S, kept_bytes: int = KEPT_BYTES
+        self, folder: Path, identity: dict[str, object], *, worth_s: float, kept_bytes: int = KEPT_BYTES
     ) -> None:
         self._folder = folder
         self._identity = json.dumps(identity, sort_keys=True).encode()
@@ -118,26 +115,23 @@ class PrefixFiles:
             self._writer.join()
 
     def _write(self, path: Path, head: bytes, blob: Blob) -> None:
-        temporary: Path | None = None
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._make_room(len(head) + _DIGEST_BYTES + blob.size)
-            with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".tmp", delete=False) as file:
-                temporary = Path(file.name)
-                file.write(head)
-                file.write(_digest(blob))
-                blob.tofile(file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            with whole_file(path) as unfinished:
+                unfinished.touch(mode=0o600)  # the state tells what an agent was told
+                with unfinished.open("wb") as file:
+                    file.write(head)
+                    file.write(_digest(blob))
+                    blob.tofile(file)
+                    file.flush()
+                    os.fsync(file.fileno())
         except OSError as error:
             log.warning("the prefix file %s can't be written (%s): the next start evaluates it again", path, error)
-            if temporary is not None:
-                temporary.unlink(missing_ok=True)
 
     def _make_room(self, needed: int) -> None:
         """Delete files of earlier writers that died, and the least recently used ones beyond the limit."""
-        for leftover in self._folder.glob("*.tmp"):
+        for leftover in self._folder.glob(".*.partial"):
             leftover.unlink(missing_ok=True)
         files = sorted(self._folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
         total = needed + sum(file.stat().st_size for file in files)

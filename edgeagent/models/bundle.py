@@ -7,11 +7,9 @@ place is no entry of a bundle. Knows nothing of where models lie. Any thread.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 import tarfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from edgeagent.errors import ModelError
+from edgeagent.resources import whole_file
 
 MANIFEST: Final = "manifest.json"
 _FORMAT: Final = 1
@@ -68,28 +67,24 @@ def write(
     """
     ordered = sorted(files, key=lambda file: file[0].path)
     _check_target(target, overwrite)
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with unfinished.open("xb") as out:
-            manifest = _manifest([item for item, _ in ordered])
-            out.write(_entry(MANIFEST, len(manifest)) + manifest + _padding(len(manifest)))
-            for item, path in ordered:
-                out.write(_entry(item.path, item.bytes))
-                with path.open("rb") as source:
-                    _copy(source, out, item, on_bytes, f"{path} changed while it was read")
-                    if source.read(1):
-                        raise ModelError(f"{path} changed while it was read: it has more than {item.bytes:,} bytes")
-                out.write(_padding(item.bytes))
-            out.write(_END)
-            out.flush()
-            os.fsync(out.fileno())
-        _check_target(target, overwrite)  # somebody else may have been faster
-        unfinished.replace(target)
+        with whole_file(target) as unfinished:
+            with unfinished.open("xb") as out:
+                manifest = _manifest([item for item, _ in ordered])
+                out.write(_entry(MANIFEST, len(manifest)) + manifest + _padding(len(manifest)))
+                for item, path in ordered:
+                    out.write(_entry(item.path, item.bytes))
+                    with path.open("rb") as source:
+                        _copy(source, out, item, on_bytes, f"{path} changed while it was read")
+                        if source.read(1):
+                            raise ModelError(f"{path} changed while it was read: it has more than {item.bytes:,} bytes")
+                    out.write(_padding(item.bytes))
+                out.write(_END)
+                out.flush()
+                os.fsync(out.fileno())
+            _check_target(target, overwrite)  # somebody else may have been faster
     except OSError as error:
         raise ModelError(f"the bundle {target} can't be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink(missing_ok=True)
 
 
 def size(items: Sequence[Item]) -> int:

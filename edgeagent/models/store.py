@@ -14,7 +14,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Final, Literal
 
@@ -22,7 +22,7 @@ import platformdirs
 
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models.catalog import Entry, File, LanguageModel, Recogniser, entries, language_models
-from edgeagent.resources import expanded, models_dir
+from edgeagent.resources import expanded, models_dir, whole_file
 
 FOLDER_VARIABLE: Final = "EDGEAGENT_MODELS"
 WHISPER_FOLDER: Final = "whisper"
@@ -163,12 +163,9 @@ def record(entry: Entry, notes: dict[str, Pulled]) -> None:
     """
     file = _record_file(entry)
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = file.with_suffix(".new")
-    fields = {
-        name: {key: getattr(note, key) for key in Pulled.__dataclass_fields__} for name, note in sorted(notes.items())
-    }
-    new.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
-    new.replace(file)
+    fields = {name: asdict(note) for name, note in sorted(notes.items())}
+    with whole_file(file) as new:
+        new.write_text(json.dumps(fields, indent=1) + "\n", encoding="utf-8")
 
 
 def free_bytes() -> int:

@@ -124,7 +124,8 @@ def start(load: Callable[..., LlamaLLM], name: str = "A") -> tuple[str, LlamaLLM
 
 def test_a_later_start_is_warm(load: Callable[..., LlamaLLM], cache: Path) -> None:
     first, cold = start(load)
-    assert len(list(cache.iterdir())) == 1
+    (file,) = cache.iterdir()
+    assert file.stat().st_mode & 0o077 == 0  # nobody else may read what an agent was told
     second, warm = start(load)
     assert second == first
     assert warm.stats.evaluated_tokens < 64 < cold.stats.evaluated_tokens
