@@ -115,7 +115,7 @@ def nearest(memory_bytes: int, cores: int) -> Profile:
 _Record = TypeVar("_Record", bound="DataclassInstance")
 
 CATALOG: Final = "catalog.toml"
-_DIGITS: Final = 64
+SHA256_DIGITS: Final = 64
 """Hexadecimal digits of a SHA-256."""
 
 
@@ -307,7 +307,7 @@ def _check(entry: Entry, where: str) -> None:
         if not name or name != Path(name).name or name.startswith("."):
             raise ConfigError(f"{where}: {name!r} is no name of a file")
     for digest in (*(file.sha256 for file in entry.files), *(package.sha256 for package in entry.packages)):
-        if digest is not None and (len(digest) != _DIGITS or not set(digest) <= set("0123456789abcdef")):
+        if digest is not None and (len(digest) != SHA256_DIGITS or not set(digest) <= set("0123456789abcdef")):
             raise ConfigError(f"{where}: {digest!r} is no sha256")
     if entry.packages and {member for package in entry.packages for member in package.members} != set(names):
         raise ConfigError(f"{where}: the members of its packages are not its files")

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from edgeagent.errors import SourceError
+from edgeagent.models.catalog import SHA256_DIGITS
 from edgeagent.models.sources import Fetched, Progress
 from edgeagent.models.store import sha256
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from edgeagent.models.catalog import Entry, File, Hub
 
 _HOME: Final = "https://huggingface.co"
-_SHA256_DIGITS: Final = 64
 _SHA1_DIGITS: Final = 40
 """Digits of git's hash of a small file, which the hub gives for what it does not keep in its large store."""
 _SHORT: Final = 8
@@ -210,7 +210,7 @@ def _told_sha256(etag: str | None, path: Path, found: str) -> str | None:
     so is the sha256."""
     if etag is None:
         return None
-    if len(etag) == _SHA256_DIGITS:
+    if len(etag) == SHA256_DIGITS:
         return etag
     if len(etag) == _SHA1_DIGITS:
         content = path.read_bytes()

