@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from typing import Final
 
-from edgeagent.english.numbers import END, Rule, before, cardinal, is_year, ordinal, year
+from edgeagent.english.numbers import END, ahead, before, cardinal, is_year, ordinal, rules, year
 from edgeagent.english.quantities import UNIT
 from edgeagent.english.word_data import lists
 
@@ -42,7 +42,7 @@ def _month_first(year_digits: str, month: int, day: int) -> str:
     return f"{_MONTHS[month - 1]} {ordinal(day)}, {year(year_digits)}"
 
 
-def _iso(found: re.Match[str]) -> str | None:
+def _ordered(found: re.Match[str]) -> str | None:
     digits, month, day = found["year"], int(found["month"]), int(found["day"])
     return _month_first(digits, month, day) if _is_date(int(digits), month, day) else None
 
@@ -59,42 +59,34 @@ def _slashes(found: re.Match[str]) -> str | None:
     return f"{cardinal(str(first))}, {cardinal(str(second))}, {year(digits)}"
 
 
-def _dots(found: re.Match[str]) -> str | None:
-    day, month, digits = int(found[1]), int(found[2]), found["year"]
-    return _month_first(digits, month, day) if _is_date(int(digits), month, day) else None
-
-
 def _month(found: re.Match[str]) -> str:
     name = found["month"]
     return name if name in _MONTHS else _SHORT[name]
 
 
 def _day_month(found: re.Match[str]) -> str | None:
-    day = int(found["day"])
-    if not 1 <= day <= 31:
-        return None
-    the = "" if found.string[max(0, found.start() - 4) : found.start()].lower() == "the " else "the "
-    words = f"{the}{ordinal(day)} of {_month(found)}"
-    return f"{words}, {year(found['year'])}" if found["year"] else words
+    the = "" if ahead(found, 4).lower() == "the " else "the "
+    return _of_month(found, f"{the}{ordinal(int(found['day']))} of {_month(found)}")
 
 
 def _month_day(found: re.Match[str]) -> str | None:
-    if found["day"] is None:
-        return f"{_month(found)} {year(found['year'])}"
-    day = int(found["day"])
-    if not 1 <= day <= 31:
+    if found["day"]:
+        return _of_month(found, f"{_month(found)} {ordinal(int(found['day']))}")
+    return f"{_month(found)} {year(found['year'])}" if found["year"] else None
+
+
+def _of_month(found: re.Match[str], words: str) -> str | None:
+    if not 1 <= int(found["day"]) <= 31:
         return None
-    words = f"{_month(found)} {ordinal(day)}"
     return f"{words}, {year(found['year'])}" if found["year"] else words
 
 
 def _year_after(found: re.Match[str]) -> str | None:
     """A year after "in" and the like, between brackets, or between "the" and what it names."""
-    text, at, digits = found.string, found.start(), found[0]
-    ahead, behind = text[max(0, at - _LOOK_BACK) : at], text[found.end() :][:2]
-    alone = ahead.endswith("(") and behind[:1] in (")", ",", ";")
-    names = ahead.lower().endswith("the ") and is_year(digits) and behind[:1] == " " and behind[1:].isalpha()
-    return year(digits) if alone or names or _YEAR_AFTER.search(ahead) else None
+    left, right, digits = ahead(found, _LOOK_BACK), found.string[found.end() :][:2], found[0]
+    alone = left.endswith("(") and right[:1] in (")", ",", ";")
+    names = left.lower().endswith("the ") and is_year(digits) and right[:1] == " " and right[1:].isalpha()
+    return year(digits) if alone or names or _YEAR_AFTER.search(left) else None
 
 
 def _years(found: re.Match[str]) -> str | None:
@@ -111,8 +103,7 @@ def _weekdays(found: re.Match[str]) -> str:
 
 def _decade(found: re.Match[str]) -> str | None:
     digits = found[1]
-    ahead = found.string[max(0, found.start() - 5) : found.start()].lower()
-    if len(digits) == 2 and not ahead.endswith(("the ", "'")):
+    if len(digits) == 2 and not ahead(found, 4).lower().endswith(("the ", "'")):
         return None
     words = year(digits) if len(digits) == 4 else cardinal(digits)
     return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
@@ -121,33 +112,23 @@ def _decade(found: re.Match[str]) -> str | None:
 _NO_UNIT: Final = rf"(?![,.][0-9])(?! ?(?:{UNIT}){END})"
 _UNCOUNTED: Final = rf"(?! [a-z]++(?<=s)\b| (?:{'|'.join(sorted(_LISTS.counted))})\b)"
 """Nothing that a year's number would count."""
-RULES: Final = (
-    Rule(
-        re.compile(
-            rf"(?P<year>[12][0-9]{{3}})(?P<joint>[-/.])(?P<month>[0-9]{{2}})(?P=joint)(?P<day>[0-9]{{2}})(?:T(?=[0-9])|{END})"
-        ),
-        _iso,
+RULES: Final = rules(
+    (
+        rf"(?P<year>[12][0-9]{{3}})(?P<joint>[-/.])(?P<month>[0-9]{{2}})(?P=joint)(?P<day>[0-9]{{2}})(?:T(?=[0-9])|{END})",
+        _ordered,
     ),
-    Rule(re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/{_YEAR}{END}"), _slashes),
-    Rule(re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.{_YEAR}{END}"), _dots),
-    Rule(
-        re.compile(rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR}{END}{_NO_UNIT})?{END}"),
-        _day_month,
-    ),
-    Rule(re.compile(rf"([0-9]{{4}})[-–—]([0-9]{{4}}){END}{_NO_UNIT}"), _years),
-    Rule(re.compile(rf"([1-9][0-9]{{0,2}}0)s{END}"), _decade),
-    Rule(re.compile(rf"(?:1[1-9]|20)[0-9]{{2}}{END}{_NO_UNIT}{_UNCOUNTED}"), _year_after),
+    (rf"([0-9]{{1,2}})/([0-9]{{1,2}})/{_YEAR}{END}", _slashes),
+    (rf"(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.{_YEAR}{END}", _ordered),
+    (rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR}{END}{_NO_UNIT})?{END}", _day_month),
+    (rf"([0-9]{{4}})[-–—]([0-9]{{4}}){END}{_NO_UNIT}", _years),
+    (rf"([1-9][0-9]{{0,2}}0)s{END}", _decade),
+    (rf"(?:1[1-9]|20)[0-9]{{2}}{END}{_NO_UNIT}{_UNCOUNTED}", _year_after),
 )
-WORD_RULES: Final = (
-    Rule(re.compile(rf"({_DAY})\.?{_TO}({_DAY})\b(?:\.(?= [a-z0-9]))?"), _weekdays),
+_DAY_BEHIND: Final = rf"(?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?=[12])|{END}(?![:/.][0-9]){_NO_UNIT}))?"
+WORD_RULES: Final = rules(
+    (rf"({_DAY})\.?{_TO}({_DAY})\b(?:\.(?= [a-z0-9]))?", _weekdays),
     # Sat. and Sun. are words too, at the end of a sentence.
-    Rule(
-        re.compile(
-            rf"{_MONTH} (?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?=[12])|{END}(?![:/.][0-9]){_NO_UNIT}))?"
-            rf"(?:(?<= ){_YEAR}{END}{_NO_UNIT})?(?<=[0-9a-z]){END}"
-        ),
-        lambda found: _month_day(found) if found["day"] or found["year"] else None,
-    ),
+    (rf"{_MONTH} {_DAY_BEHIND}(?:(?<= ){_YEAR}{END}{_NO_UNIT})?(?<=[0-9a-z]){END}", _month_day),
 )
 
 
@@ -161,9 +142,7 @@ _HOUR: Final = "(?:1[0-2]|0?[1-9])"
 
 def _clock(found: re.Match[str]) -> str | None:
     hours, minutes, seconds = int(found["hours"]), found["minutes"], found["seconds"] or "00"
-    half = f" {found['half'].upper()}M" if found["half"] else ""
-    if half and not 1 <= hours <= 12:
-        half = ""
+    half = f" {found['half'].upper()}M" if found["half"] and 1 <= hours <= 12 else ""
     count = int(seconds)
     words = f"{_hours(hours, minutes, bare=bool(half or count))}{half}"
     return f"{words} and {_counted(count, 'second')}" if count else words
@@ -181,7 +160,7 @@ def _hours(hours: int, minutes: str, *, bare: bool) -> str:
 
 
 def _hour(found: re.Match[str]) -> str:
-    return _with_half(found["hours"], found["half"])
+    return _with_half(found["clock"], found["half"])
 
 
 def _with_half(clock: str, half: str | None) -> str:
@@ -191,10 +170,6 @@ def _with_half(clock: str, half: str | None) -> str:
 
 def _range(found: re.Match[str]) -> str:
     return f"{_with_half(found['since'], found['first_half'])} to {_with_half(found['until'], found['half'])}"
-
-
-def _point(found: re.Match[str]) -> str:
-    return _with_half(found["clock"], found["half"])
 
 
 def _counted(count: int, word: str) -> str:
@@ -208,39 +183,20 @@ def _duration(found: re.Match[str]) -> str | None:
     return " ".join(_counted(int(count), word) for count, word in parts)
 
 
-TIME_RULES: Final = (
+_DIGITAL: Final = r"(?P<hours>[01]?[0-9]|2[0-4]):(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9])(?:\.[0-9]{1,9})?)?"
+_IN_HOURS: Final = "(?:(?P<hours>[0-9]{1,4}) ?h(?:rs?)? ?)?"
+_IN_MINUTES: Final = "(?:(?P<minutes>[0-9]{1,4}) ?m(?:ins?)?)?"
+TIME_RULES: Final = rules(
     # 9-9:30, 8-10pm, 8 a.m. - 10 a.m., 8:30-9 pm
-    Rule(
-        re.compile(
-            rf"(?P<since>{_HOUR}{_MINUTES}){_FIRST_HALF}(?:[-–—]| [-–—] )(?P<until>{_HOUR}{_MINUTES}){_HALF}{END}"
-        ),
+    (rf"(?P<since>{_HOUR}{_MINUTES}){_FIRST_HALF}(?:[-–—]| [-–—] )(?P<until>{_HOUR}{_MINUTES}){_HALF}{END}", _range),
+    (
+        rf"(?P<since>[01]?[0-9]|2[0-4]){_FIRST_HALF}(?P<half>)[-–—](?P<until>(?:[01]?[0-9]|2[0-4]):[0-5][0-9])(?!:){END}",
         _range,
     ),
-    Rule(
-        re.compile(
-            rf"(?P<since>[01]?[0-9]|2[0-4]){_FIRST_HALF}(?P<half>)[-–—](?P<until>(?:[01]?[0-9]|2[0-4]):[0-5][0-9])(?!:){END}"
-        ),
-        _range,
-    ),
-    Rule(re.compile(rf"(?P<clock>{_HOUR}\.[0-5][0-9]){_HALF}{END}"), _point),
-    Rule(
-        re.compile(
-            r"(?P<hours>[01]?[0-9]|2[0-4]):(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9])(?:\.[0-9]{1,9})?)?"
-            rf"(?:{_HALF}| ?h)?(?:Z|{END})(?!:[0-9]){END}"
-        ),
-        _clock,
-    ),
-    Rule(re.compile(rf"(?P<hours>{_HOUR}){_HALF}{END}"), _hour),
+    (rf"(?P<clock>{_HOUR}\.[0-5][0-9]){_HALF}{END}", _hour),
+    (rf"{_DIGITAL}(?:{_HALF}| ?h)?(?:Z|{END})(?!:[0-9]){END}", _clock),
+    (rf"(?P<clock>{_HOUR}){_HALF}{END}", _hour),
     # 1h 20m, 2m30s, 1 h 5 min 10 s
-    Rule(
-        re.compile(
-            r"(?:(?P<hours>[0-9]{1,4}) ?h(?:rs?)? ?)?(?:(?P<minutes>[0-9]{1,4}) ?m(?:ins?)?)?"
-            rf"(?: ?(?P<seconds>[0-9]{{1,4}}) ?s(?:ecs?)?)?{END}"
-        ),
-        _duration,
-    ),
-    Rule(
-        re.compile(rf"(?P<hours>[0-9]{{1,2}})h(?P<minutes>[0-5][0-9])(?P<seconds>){END}"),
-        _duration,
-    ),
+    (rf"{_IN_HOURS}{_IN_MINUTES}(?: ?(?P<seconds>[0-9]{{1,4}}) ?s(?:ecs?)?)?{END}", _duration),
+    (rf"(?P<hours>[0-9]{{1,2}})h(?P<minutes>[0-5][0-9])(?P<seconds>){END}", _duration),
 )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from edgeagent.english.numbers import END, LETTER, Rule, before, cardinal, ordinal, spelled
+from edgeagent.english.numbers import END, LETTER, ahead, before, cardinal, ordinal, rules, spelled
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 from edgeagent.english.word_data import lists
 
-_READ: Final = lists("signs")
-_JOINTS: Final[dict[str, str]] = _READ.table("joints")
+_JOINTS: Final[dict[str, str]] = lists("signs").table("joints")
 _POWERS: Final = {"²": "squared", "³": "cubed"}
 _PIECE: Final = re.compile(rf"{LETTER}+|[0-9]+(?:\.[0-9]+)*|[./@:+%~=&#?-]|[_²³]")
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -75,63 +74,40 @@ def _ordinal(found: re.Match[str]) -> str:
     return ordinal(int(found[1].replace(",", "")))
 
 
-_WEB: Final = Rule(
-    re.compile(r"(?:(?:https?|ftp|file)://(?:www\.)?|www\.)(?P<rest>[^\s<>\"'`()\[\]{}*|,;\x00-\x02]*[^\W_/]/?)", re.I),
-    _web,
+_WEB, _MAIL, _FILE, _DASHED, _MIXED, _SERIES, _PATH = rules(
+    (r"(?i:(?:(?:https?|ftp|file)://(?:www\.)?|www\.)(?P<rest>[^\s<>\"'`()\[\]{}*|,;\x00-\x02]*[^\W_/]/?))", _web),
+    (r"[A-Za-z0-9][\w.+-]{0,63}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)*+", _mail),
+    (rf"{LETTER}[\w-]*+(?:\.(?:{LETTER}|[0-9]+(?={LETTER}))[\w-]*+)++(?:/[\w./-]*\w)?(?:\(\))?{END}", _file),
+    (rf"{LETTER}+-[0-9]{{1,12}}(?![^\W_-])", _identifier),
+    (r"[^\W_]\w*+(?:(?:\.[0-9]+)++(?!\w))?(?:\(\))?", _identifier),
+    (r"[0-9]++(?:\.[0-9]++)++[^\W\d_]\w*+", _identifier),  # 802.11ac
+    (r"(?:~|\.{0,2})(?:/[\w.+-]*\w){1,40}/?|\w[\w.-]*(?:/[\w.-]*\w){2,40}/?", _path),
 )
-_MAIL: Final = Rule(re.compile(r"[A-Za-z0-9][\w.+-]{0,63}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)*+"), _mail)
-_FILE: Final = Rule(
-    re.compile(rf"{LETTER}[\w-]*+(?:\.(?:{LETTER}|[0-9]+(?={LETTER}))[\w-]*+)++(?:/[\w./-]*\w)?(?:\(\))?(?![^\W_])"),
-    _file,
-)
-_DASHED: Final = Rule(re.compile(rf"{LETTER}+-[0-9]{{1,12}}(?![^\W_-])"), _identifier)
-_MIXED: Final = Rule(re.compile(r"[^\W_]\w*+(?:(?:\.[0-9]+)++(?!\w))?(?:\(\))?"), _identifier)
-_SERIES: Final = Rule(re.compile(r"[0-9]++(?:\.[0-9]++)++[^\W\d_]\w*+"), _identifier)
-"""802.11ac"""
-_PATH: Final = re.compile(r"(?:~|\.{0,2})(?:/[\w.+-]*\w){1,40}/?|\w[\w.-]*(?:/[\w.-]*\w){2,40}/?")
 
-ORDINAL: Final = Rule(re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,9})(?:st|nd|rd|th)(?![^\W_])", re.I), _ordinal)
-DIGIT_RULES: Final = (ORDINAL,)
+DIGIT_RULES: Final = rules((rf"([0-9]{{1,3}}(?:,[0-9]{{3}}){{1,3}}|[0-9]{{1,9}})(?i:st|nd|rd|th){END}", _ordinal))
 """Before numbers."""
 MIXED_RULES: Final = (_MAIL, _SERIES, _MIXED)
 """After numbers: 3D, 2nd_floor."""
-WORD_RULES: Final = (
-    _WEB,
-    _MAIL,
-    Rule(_PATH, _path),
-    _FILE,
-    _DASHED,
-    _MIXED,
-)
-DOT_RULES: Final = (Rule(re.compile(rf"\.(?={LETTER})"), lambda found: "dot" if before(found) in " (\n" else None),)
+WORD_RULES: Final = (_WEB, _MAIL, _PATH, _FILE, _DASHED, _MIXED)
+DOT_RULES: Final = rules((rf"\.(?={LETTER})", lambda found: "dot" if before(found) in " (\n" else None))
 """.NET, .gitignore"""
-PATH_RULES: Final = (Rule(_PATH, _path),)
+PATH_RULES: Final = (_PATH,)
 
 
 _LOOK_BACK: Final = 24
 _CODE: Final = re.compile(
-    r"\b(?:pin|passcode|password|postcode|zip|zip code|(?:access|door|entry|gate|lock|security|the|your|my) code)"
-    r"(?: is| to|:)? $",
+    r"\b(?:(?:pin|passcode|password|postcode|zip|zip code|(?:access|door|entry|gate|lock|security|the|your|my) code)"
+    r"(?: is| to|:)?|(?:call|dial|ring|phone|emergency|extension|ext\.?)(?: number)?(?: is|:)?) $",
     re.IGNORECASE,
 )
-_DIAL: Final = re.compile(
-    r"\b(?:call|dial|ring|phone|emergency|extension|ext\.?)(?: number)?(?: is|:)? $", re.IGNORECASE
-)
-
-
-def _ahead(found: re.Match[str]) -> str:
-    return found.string[max(0, found.start() - _LOOK_BACK) : found.start()]
 
 
 def _code(found: re.Match[str]) -> str | None:
-    ahead, digits = _ahead(found), found[0]
-    code = len(digits) >= 3 and _CODE.search(ahead)
-    dial = len(digits) >= 3 and _DIAL.search(ahead)
-    return spelled(digits) if code or dial else None
+    return spelled(found[0]) if _CODE.search(ahead(found, _LOOK_BACK)) else None
 
 
-CODE_DIGIT_RULES: Final = (
-    Rule(re.compile(rf"[0-9]{{3,8}}{END}(?![.,:/-][0-9]| ?[%°$€£]| [a-z]++(?<=s)\b| people\b)"), _code),
+CODE_DIGIT_RULES: Final = rules(
+    (rf"[0-9]{{3,8}}{END}(?![.,:/-][0-9]| ?[%°$€£]| [a-z]++(?<=s)\b| people\b)", _code),
 )
 
 
@@ -175,22 +151,20 @@ def _initials(found: re.Match[str]) -> str:
 _GOES_ON: Final = r"(?:\.(?=\s+[a-z0-9]|[,;:)?!])|(?=\.))"
 """The point is taken in where it can't end the sentence too."""
 
-ABBREVIATION_RULES: Final = (
-    Rule(re.compile(r"w/(o|out)?(?=[ ,])"), lambda found: "without" if found[1] else "with"),
-    Rule(re.compile(r"b/c(?=[ ,])"), lambda found: "because"),
-    Rule(re.compile(r"N/A(?![^\W_])"), lambda found: "not applicable"),
-    Rule(re.compile(r"P\. ?O\.(?= [A-Z])"), lambda found: "PO"),
-    Rule(re.compile(r"US(?=\$[0-9])"), lambda found: ""),
-    Rule(re.compile(rf"({_names(NUMBERED)})\.(?= ?[0-9])", re.IGNORECASE), _numbered),
-    Rule(re.compile(rf"({_names(INSIDE)})\.(?![^\W_])", re.IGNORECASE), _inside),
-    Rule(re.compile(r"(St)\.(?= [A-Z])"), _either),
-    Rule(re.compile(rf"({_names(EITHER)}){_GOES_ON}", re.IGNORECASE), _either),
-    Rule(re.compile(r"(vs|etc|approx|Mr|Mrs)(?![^\W_.]|\.[^\W_])"), lambda found: POINTLESS[found[1]]),
+ABBREVIATION_RULES: Final = rules(
+    (r"w/(o|out)?(?=[ ,])", lambda found: "without" if found[1] else "with"),
+    (r"b/c(?=[ ,])", lambda found: "because"),
+    (rf"N/A{END}", lambda found: "not applicable"),
+    (r"P\. ?O\.(?= [A-Z])", lambda found: "PO"),
+    (r"US(?=\$[0-9])", lambda found: ""),
+    (rf"(?i:({_names(NUMBERED)})\.(?= ?[0-9]))", _numbered),
+    (rf"(?i:({_names(INSIDE)})\.{END})", _inside),
+    (r"(St)\.(?= [A-Z])", _either),
+    (rf"(?i:({_names(EITHER)}){_GOES_ON})", _either),
+    (r"(vs|etc|approx|Mr|Mrs)(?![^\W_.]|\.[^\W_])", lambda found: POINTLESS[found[1]]),
     # Letters with points: the last one stays where it may end the sentence; J. Smith has no pause after the J.
-    Rule(
-        re.compile(r"(?:[A-Z]\.){2,8}(?=\s+[a-z0-9]|[,;:)?!'-])|(?:[A-Z]\.){1,8}[A-Z](?=\.(?:\s|$|[\"”]))"), _initials
-    ),
-    Rule(re.compile(r"[A-HJ-Z]\.(?=\s+[A-Z])"), _initials),
+    (r"(?:[A-Z]\.){2,8}(?=\s+[a-z0-9]|[,;:)?!'-])|(?:[A-Z]\.){1,8}[A-Z](?=\.(?:\s|$|[\"”]))", _initials),
+    (r"[A-HJ-Z]\.(?=\s+[A-Z])", _initials),
 )
 
 _LAST_WORD: Final = re.compile(r"(?:^|[\s(\[\"'“‘*_])((?:[^\W\d_]+\.)*[^\W\d_]+)\.$")

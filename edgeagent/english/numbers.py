@@ -13,18 +13,30 @@ from unicode_rbnf.engine import RbnfError
 
 from edgeagent.english.number_words import ONES
 
+Say = Callable[[re.Match[str]], str | None]
+"""Gives the words for all of a match, or None if the match is none of its kind."""
+
 
 class Rule(NamedTuple):
-    """Pattern and its words: ``say`` gives them for all of a match, or None if the match is none of its kind."""
+    """Pattern and its words."""
 
     pattern: re.Pattern[str]
-    say: Callable[[re.Match[str]], str | None]
+    say: Say
 
 
-def before(found: re.Match[str], group: int | str = 0) -> str:
+def rules(*rows: tuple[str, Say]) -> tuple[Rule, ...]:
+    """Rules of patterns and their words, in their order."""
+    return tuple(Rule(re.compile(pattern), say) for pattern, say in rows)
+
+
+def ahead(found: re.Match[str], size: int) -> str:
+    """The characters in front of a match, as many as there are."""
+    return found.string[max(0, found.start() - size) : found.start()]
+
+
+def before(found: re.Match[str]) -> str:
     """The character in front of a match, or a space."""
-    at = found.start(group)
-    return found.string[at - 1] if at else " "
+    return ahead(found, 1) or " "
 
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
@@ -51,20 +63,12 @@ _SYMBOLS: Final = "⁻⁺°№℃℉+<=>^`|~±×÷¬−√∞≈≠≡≤≥→�
 _SELECTORS: Final = "\u20e3" + "".join(map(chr, range(0xFE00, 0xFE10)))
 
 
-def _marks() -> str:
-    """The combining marks of the basic plane as ranges for a character class."""
-    ranges: list[list[int]] = []
-    for point in range(0x300, 0x10000):
-        if unicodedata.category(chr(point)) in ("Mn", "Mc") and chr(point) not in _SELECTORS:
-            if ranges and ranges[-1][1] == point - 1:
-                ranges[-1][1] = point
-            else:
-                ranges.append([point, point])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
-
-
+_MARKS: Final = "".join(
+    sign for sign in map(chr, range(0x300, 0x10000)) if unicodedata.category(sign) in ("Mn", "Mc")
+).translate(str.maketrans("", "", _SELECTORS))
+"""The combining marks of the basic plane."""
 LETTER: Final = rf"[^\W\d_{SUPERSCRIPTS}{FRACTIONS}]"
-WORD: Final = rf"{LETTER}(?:{LETTER}|[{_marks()}]|['-](?={LETTER}))*+"
+WORD: Final = rf"{LETTER}(?:{LETTER}|[{_MARKS}]|['-](?={LETTER}))*+"
 """A word of letters, with the apostrophes and hyphens inside it."""
 
 
@@ -79,34 +83,21 @@ class _Table(dict[int, str]):
 def _said(char: str) -> str:
     if char in _ALIKE:
         return _ALIKE[char]
-    category = unicodedata.category(char)
-    match category:
+    if char in _SYMBOLS or char in SUPERSCRIPTS or char in FRACTIONS or char.isalpha():
+        return char
+    if char.isdigit():
+        return str(unicodedata.digit(char))
+    match unicodedata.category(char):
         case "Cc":
             return "\n" if char in "\n\r\v\f\x85" else " " if char == "\t" else DROP
         case "Zl" | "Zp":
             return "\n"
-        case "Zs":
+        case "Zs" | "No" | "Nl" | "So" | "Sm" | "Sc":
             return " "
-        case "Nd":
-            return str(unicodedata.digit(char))
-        case "No":
-            if char in SUPERSCRIPTS or char in FRACTIONS:
-                return char
-            return str(unicodedata.digit(char)) if char.isdigit() else " "
         case "Mn" | "Mc":
             return DROP if char in _SELECTORS or ord(char) > 0xFFFF else char
-        case "So" | "Sm" | "Sc":
-            return char if char in _SYMBOLS else " "
-        case "Sk":
-            return char if char in "^`" else DROP
-        case "Nl":
-            return " "
-        case "Lu" | "Ll" | "Lt" | "Lm" | "Lo":
-            return char
-        case _ if category[0] == "P":
-            return char
-        case _:
-            return DROP
+        case category:
+            return char if category[0] == "P" else DROP
 
 
 _TABLE: Final = _Table()
@@ -267,20 +258,18 @@ def _by(found: re.Match[str]) -> str | None:
 
 
 _LOWERED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-RULES: Final = (
-    Rule(
-        re.compile(
-            rf"(?P<base>{NUMBER})(?:[eE](?P<exponent>[-−+]?[0-9]{{1,3}})|(?P<raised>[⁻⁺]?[{SUPERSCRIPTS}]{{1,4}})){END}"
-        ),
+RULES: Final = rules(
+    (
+        rf"(?P<base>{NUMBER})(?:[eE](?P<exponent>[-−+]?[0-9]{{1,3}})|(?P<raised>[⁻⁺]?[{SUPERSCRIPTS}]{{1,4}})){END}",
         _power,
     ),
-    Rule(re.compile(rf"({NUMBER})(?: x |x)(?=[0-9])"), _by),
+    (rf"({NUMBER})(?: x |x)(?=[0-9])", _by),
     # Telephone numbers and the like: three groups and more, or two as +49 123 or 555-0199.
-    Rule(re.compile(rf"\+[0-9]{{1,3}}(?:[ .-]?\(?[0-9]{{1,14}}\)?){{1,6}}{END}"), _groups),
-    Rule(re.compile(rf"\(?[0-9]{{3,5}}\)?[ -][0-9]{{3,4}}-[0-9]{{3,4}}{END}"), _groups),
-    Rule(re.compile(rf"[0-9]{{1,5}}(?:-[0-9]{{1,6}}){{2,8}}{END}"), _groups),
-    Rule(re.compile(rf"0[0-9]{{1,4}} [0-9]{{3,8}}(?: [0-9]{{2,4}}){{0,3}}{END}"), _groups),
-    Rule(re.compile(rf"[0-9]{{3}}-[0-9]{{4}}{END}(?! ?[^\W\d_]{{1,3}}\b)"), _groups),
-    Rule(re.compile(rf"[0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{2,9}}{END}"), _dotted),
-    Rule(re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}})(?!/){END}"), _slashed),
+    (rf"\+[0-9]{{1,3}}(?:[ .-]?\(?[0-9]{{1,14}}\)?){{1,6}}{END}", _groups),
+    (rf"\(?[0-9]{{3,5}}\)?[ -][0-9]{{3,4}}-[0-9]{{3,4}}{END}", _groups),
+    (rf"[0-9]{{1,5}}(?:-[0-9]{{1,6}}){{2,8}}{END}", _groups),
+    (rf"0[0-9]{{1,4}} [0-9]{{3,8}}(?: [0-9]{{2,4}}){{0,3}}{END}", _groups),
+    (rf"[0-9]{{3}}-[0-9]{{4}}{END}(?! ?[^\W\d_]{{1,3}}\b)", _groups),
+    (rf"[0-9]{{1,9}}(?:\.[0-9]{{1,9}}){{2,9}}{END}", _dotted),
+    (rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}})(?!/){END}", _slashed),
 )

@@ -14,12 +14,12 @@ from edgeagent.english.numbers import (
     NARROW,
     NUMBER,
     STOP,
-    Rule,
     before,
     fraction,
     is_year,
     mixed,
     number,
+    rules,
     spelled,
     with_part,
     year,
@@ -60,7 +60,6 @@ _AMOUNT: Final = re.compile(
     rf"(?:(?P<gap>[ {NARROW}]?)(?:(?P<unit>{UNIT})|(?P<money>[$€£]|(?:USD|EUR|GBP)))(?![²³0-9]){END})?{END}"
     rf"(?:(?<=[a-z])\.(?= [a-z]))?(?:/(?P<each>{_either(_EVERY)}|{_SYMBOL}){END})?(?!\.[0-9])"
 )
-_ALONE: Final = re.compile(rf"(?:{UNIT}){END}")
 
 
 def unit(symbol: str, *, one: bool) -> str:
@@ -181,20 +180,15 @@ def _alone(found: re.Match[str]) -> str | None:
     return unit(symbol, one=False)
 
 
-FRACTION_RULES: Final = (
-    Rule(
-        re.compile(rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}}) ?(?P<unit>{UNIT}){END}(?:\.(?= [a-z]))?"), _part
-    ),
+FRACTION_RULES: Final = rules(
+    (rf"(?:([0-9]{{1,4}}) )?([0-9]{{1,4}})/([0-9]{{1,4}}) ?(?P<unit>{UNIT}){END}(?:\.(?= [a-z]))?", _part),
 )
 """Before those of numbers."""
 _MEASURE: Final = rf"(?:{UNIT}|[€£$]|EUR)"
-RULES: Final = (
-    Rule(re.compile(rf"[0-9]++,[0-9]{{1,2}}[ {NARROW}]?{_MEASURE}{END}"), _comma),
-    Rule(_AMOUNT, _amount),
-)
-WORD_RULES: Final = (
-    Rule(re.compile(rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}"), lambda found: SYMBOLS[found[0]][0]),
-    Rule(_ALONE, _alone),
+RULES: Final = rules((rf"[0-9]++,[0-9]{{1,2}}[ {NARROW}]?{_MEASURE}{END}", _comma), (_AMOUNT.pattern, _amount))
+WORD_RULES: Final = rules(
+    (rf"(?<=[a-z]/)(?:min|sec|hr|h|s){END}", lambda found: SYMBOLS[found[0]][0]),
+    (rf"(?:{UNIT}){END}", _alone),
 )
 
 
@@ -215,7 +209,6 @@ _RATES: Final = frozenset("min minute s sec second h hr hour day night week mont
 """Units that things are counted by: 60 beats/min."""
 _OPERANDS: Final = ")]²³°%"
 
-ARROW: Final = re.compile(r"--?>|=>|==|!=|<=|>=|&&")
 DOTS: Final = re.compile(r"\.{2,}+|…++")
 
 
@@ -300,4 +293,4 @@ def _long(found: re.Match[str]) -> str | None:
     return _LONG[found[0]] if left and right else None
 
 
-SYMBOL_RULES: Final = (Rule(ARROW, _long),)
+SYMBOL_RULES: Final = rules((r"--?>|=>|==|!=|<=|>=|&&", _long))
