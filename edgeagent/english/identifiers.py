@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from edgeagent.english.numbers import END, LETTER, ahead, before, cardinal, ordinal, rules, spelled
+from edgeagent.english.numbers import END, LETTER, ahead, before, cardinal, either, ordinal, rules, spelled
 
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 from edgeagent.english.word_data import lists
@@ -118,10 +118,6 @@ NUMBERED: Final[dict[str, str]] = _LISTS.table("numbered")
 POINTLESS: Final[dict[str, str]] = _LISTS.table("pointless")
 
 
-def _names(table: dict[str, str]) -> str:
-    return "|".join(sorted(map(re.escape, table), key=len, reverse=True))
-
-
 def _may_be_short(name: str) -> bool:
     """False for an abbreviation that begins with a capital, written without: the other word is meant."""
     return name.capitalize() not in _LISTS.capital_only or name[0].isupper()
@@ -157,10 +153,10 @@ ABBREVIATION_RULES: Final = rules(
     (rf"N/A{END}", lambda found: "not applicable"),
     (r"P\. ?O\.(?= [A-Z])", lambda found: "PO"),
     (r"US(?=\$[0-9])", lambda found: ""),
-    (rf"(?i:({_names(NUMBERED)})\.(?= ?[0-9]))", _numbered),
-    (rf"(?i:({_names(INSIDE)})\.{END})", _inside),
+    (rf"(?i:({either(NUMBERED)})\.(?= ?[0-9]))", _numbered),
+    (rf"(?i:({either(INSIDE)})\.{END})", _inside),
     (r"(St)\.(?= [A-Z])", _either),
-    (rf"(?i:({_names(EITHER)}){_GOES_ON})", _either),
+    (rf"(?i:({either(EITHER)}){_GOES_ON})", _either),
     (r"(vs|etc|approx|Mr|Mrs)(?![^\W_.]|\.[^\W_])", lambda found: POINTLESS[found[1]]),
     # Letters with points: the last one stays where it may end the sentence; J. Smith has no pause after the J.
     (r"(?:[A-Z]\.){2,8}(?=\s+[a-z0-9]|[,;:)?!'-])|(?:[A-Z]\.){1,8}[A-Z](?=\.(?:\s|$|[\"”]))", _initials),

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from edgeagent.english import dates, identifiers, numbers, quantities
+from edgeagent.english import identifiers, numbers, quantities
 from edgeagent.english.markdown import mask
-from edgeagent.english.numbers import CLAUSE, DROP, FRACTIONS, STOP, WORD, Rule
+from edgeagent.english.numbers import CLAUSE, DROP, FRACTIONS, STOP, WORD, Rule, rules
+from edgeagent.english.word_data import lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,26 @@ class Speakable:
 # ruff: noqa: RUF001 - text has dashes and the like that look alike
 
 
+_READ: Final = lists("signs")
 _SPACES: Final = re.compile(r"\s++")
 _WORD: Final = re.compile(WORD)
 _INTEGER: Final = re.compile(r"(?<![0-9])(?<![0-9][.,:/])[0-9]++(?![.,:/][0-9])")
 _RUN: Final = re.compile(f"[{CLAUSE}{STOP}]|[^\\s{CLAUSE}{STOP}]++")
 _MARKUP: Final = str.maketrans(dict.fromkeys("*_`#~|[]{}<>\\^=•"))
 _SIGNS: Final = "+-−±~≈$€£¥₹.("
+
+
+def _long(found: re.Match[str]) -> str | None:
+    text, start, end = found.string, found.start(), found.end()
+    left, right = text[max(0, start - 2) : start].strip(), text[end : end + 2].strip()
+    return _LONG[found[0]] if left and right else None
+
+
+_SYMBOL_RULES: Final = rules((r"--?>|=>|==|!=|<=|>=|&&", _long))
 _AT_DIGITS: Final = (
     *identifiers.CODE_DIGIT_RULES,
-    *dates.RULES,
-    *dates.TIME_RULES,
+    *quantities.DATE_RULES,
+    *quantities.TIME_RULES,
     *quantities.FRACTION_RULES,
     *numbers.RULES,
     *identifiers.DIGIT_RULES,
@@ -70,10 +81,10 @@ _AT_SIGNS: Final = (
     *quantities.RULES,
     *identifiers.DOT_RULES,
     *identifiers.PATH_RULES,
-    *quantities.SYMBOL_RULES,
+    *_SYMBOL_RULES,
 )
 _AT_LETTERS: Final = (
-    *dates.WORD_RULES,
+    *quantities.DATE_WORD_RULES,
     *identifiers.ABBREVIATION_RULES,
     *quantities.WORD_RULES,
     *identifiers.WORD_RULES,
@@ -81,11 +92,29 @@ _AT_LETTERS: Final = (
 _AT_OTHERS: Final = (
     *quantities.WORD_RULES,
     *identifiers.PATH_RULES,
-    *quantities.SYMBOL_RULES,
+    *_SYMBOL_RULES,
 )
 _PLAIN: Final = re.compile(r"[A-Za-z][a-z]++(?=[\s,;!?)])")
 """Most words of most replies; no rule reads them otherwise, but for a few."""
-_NOT_PLAIN: Final = dates.NAMES | set(identifiers.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
+_NOT_PLAIN: Final = quantities.DATE_NAMES | set(identifiers.POINTLESS) | {"et", "Et", "min", "sec", "hr"}
+
+
+#: Punctuation of all scripts as what a voice knows.
+_PAUSES: Final = {
+    ",": ",", ";": ";", ":": ":", ".": ".", "!": "!", "?": "?", CLAUSE: ",", STOP: ".",
+    "，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "！": "!", "？": "?", "．": ".", "｡": ".",
+    "؟": "?", "،": ",", "؛": ";", "।": ".", "॥": ".", "۔": ".", "…": ".", "‼": "!", "⁇": "?", "⁈": "?", "⁉": "!",
+}  # fmt: skip
+_STRENGTH: Final = {"": 0, ",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 5}
+_BRACKETS: Final = "()（）"
+_DASHES: Final = "-‒–—―−"
+
+_BETWEEN: Final[dict[str, str]] = _READ.table("between")
+_LONE_SYMBOLS: Final[dict[str, str]] = _READ.table("lone_symbols")
+_LONG: Final[dict[str, str]] = _READ.table("long")
+_OPERANDS: Final = ")]²³°%"
+
+_DOTS: Final = re.compile(r"\.{2,}+|…++")
 
 
 class _Spoken:
@@ -105,7 +134,7 @@ class _Spoken:
         """Punctuation belongs to the word before it; the stronger stays."""
         if not self.words:
             return
-        if quantities.STRENGTH[mark] > quantities.STRENGTH[self.marks[-1]]:
+        if _STRENGTH[mark] > _STRENGTH[self.marks[-1]]:
             self.marks[-1] = mark
         first, last = self.places[-1]
         if last == start:
@@ -171,16 +200,16 @@ def _piece(text: str, at: int, spoken: _Spoken) -> int:
     if word := _WORD.match(text, at):
         spoken.say(word[0], at, word.end())
         return word.end()
-    if dots := quantities.DOTS.match(text, at):
+    if dots := _DOTS.match(text, at):
         # In the middle of a sentence they are a short pause.
         goes_on = text[dots.end() : dots.end() + 2].lstrip()[:1].islower()
         spoken.pause("," if goes_on else ".", at, dots.end())
         return dots.end()
-    if words := quantities.word(text, at):
+    if words := _sign(text, at):
         spoken.say(words, at, at + 1)
     elif text[at] == STOP and spoken.marks[-1:] in ([":"], [";"]):
         pass  # a colon before a list stays a colon
-    elif mark := quantities.pause(text, at):
+    elif mark := _mark(text, at):
         spoken.pause(mark, at, at + 1)
     return at + 1
 
@@ -193,11 +222,86 @@ def _rules(char: str) -> tuple[Rule, ...]:
     return _AT_LETTERS if char.isalpha() else _AT_OTHERS
 
 
+def _side(char: str) -> bool:
+    return char.isalnum() or char in _OPERANDS
+
+
+def _sign(text: str, at: int) -> str | None:
+    """The words for a symbol, seen between its neighbours, or None where it says nothing."""
+    char = text[at]
+    left, right = text[max(0, at - 2) : at], text[at + 1 : at + 3]
+    near_left, near_right = left[-1:], right[:1]
+    far_left = left.rstrip()[-1:] or " "
+    far_right = right.lstrip()[:1] or " "
+    if char in _LONE_SYMBOLS:
+        return _LONE_SYMBOLS[char]
+    if char == "#":
+        return _hash(near_left, near_right)
+    if char == "/":
+        return _slash(text, at)
+    numbers = far_left.isdigit() and far_right.isdigit()
+    if char in _DASHES and near_left == near_right == " " and numbers:
+        return "to" if char in "–—" else "minus"
+    if char in "-–—" and _between_times(text, at):
+        return "to"
+    if char in _BETWEEN:
+        return _operator(char, far_left, far_right)
+    return None
+
+
+def _operator(char: str, left: str, right: str) -> str | None:
+    if char == "+" and left.isalnum() and not right.isalnum():
+        return "plus"
+    if char in "<>≤≥" and right.isdigit() and not _side(left):
+        return _BETWEEN[char].removeprefix("is ")
+    sides = _side(left) and (right.isalnum() or right in "(√-−.$€£∞")
+    return _BETWEEN[char] if sides and right != " " else None
+
+
+def _hash(left: str, right: str) -> str | None:
+    if left.isalnum():
+        return "sharp" if left.isalpha() and not right.isalnum() else None
+    return "number" if right.isdigit() else "hashtag" if right.isalpha() else None
+
+
+def _slash(text: str, at: int) -> str | None:
+    left, right = text[max(0, at - 16) : at], text[at + 1 : at + 17]
+    if left[-1:] == " " and right[:1] == " " and left.rstrip()[-1:].isdigit() and right.lstrip()[:1].isdigit():
+        return "divided by"
+    before, after = re.search(r"[^\W_]+$", left), re.match(r"[^\W_]+", right)
+    if not before or not after or "or" in (before[0], after[0]):
+        return None
+    if after[0] in _READ.rates:
+        return "per"
+    return "or" if before[0].islower() and after[0].islower() and len(before[0]) > 1 < len(after[0]) else None
+
+
+def _between_times(text: str, at: int) -> bool:
+    """True if a dash stands between times of day, or digits and what is no number."""
+    left, right = text[max(0, at - 6) : at].rstrip(), text[at + 1 : at + 7].lstrip()
+    return bool(re.search(r":[0-9]{2}$|[0-9] ?[AaPp][Mm]$", left) and re.match("[0-9]", right))
+
+
+def _mark(text: str, at: int) -> str | None:
+    """The punctuation that a character makes, or None for none."""
+    char = text[at]
+    if char in _PAUSES:
+        return _PAUSES[char]
+    if char in _BRACKETS:
+        touches = text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
+        return None if touches or (char == "(" and at and text[at - 1].isalnum()) else ","
+    if char in _DASHES:
+        left, right = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+        joins = left.isalnum() and right.isalnum() and char in "-−"
+        return None if joins or (right.isalnum() and char in "-−") else ","
+    return None
+
+
 def _other(text: str, language: str) -> _Spoken:
     spoken = _Spoken()
     for run in _RUN.finditer(text):
-        if all(char in quantities.PAUSES for char in run[0]):
-            spoken.pause(quantities.PAUSES[run[0][0]], run.start(), run.end())
+        if all(char in _PAUSES for char in run[0]):
+            spoken.pause(_PAUSES[run[0][0]], run.start(), run.end())
             continue
         words = _INTEGER.sub(lambda found: numbers.in_language(found[0], language), run[0]).translate(_MARKUP)
         if words:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -27,6 +27,11 @@ class Rule(NamedTuple):
 def rules(*rows: tuple[str, Say]) -> tuple[Rule, ...]:
     """Rules of patterns and their words, in their order."""
     return tuple(Rule(re.compile(pattern), say) for pattern, say in rows)
+
+
+def either(texts: Iterable[str]) -> str:
+    """A pattern for one of some texts."""
+    return "|".join(sorted(map(re.escape, texts), key=len, reverse=True))
 
 
 def ahead(found: re.Match[str], size: int) -> str:

@@ -1,24 +1,26 @@
-"""Amounts with units, money, and symbols as they are read aloud."""
+"""Amounts with units, money, dates and times of day as they are read aloud."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from edgeagent.english.number_words import SYMBOLS
 from edgeagent.english.numbers import (
-    CLAUSE,
     END,
     FRACTIONS,
     NARROW,
     NUMBER,
-    STOP,
+    ahead,
     before,
+    cardinal,
+    either,
     fraction,
     is_year,
     mixed,
     number,
+    ordinal,
     rules,
     spelled,
     with_part,
@@ -30,26 +32,15 @@ from edgeagent.english.word_data import lists
 
 
 _READ: Final = lists("signs")
-_SPACED: Final = frozenset("K A F B x".split())
-"""Not units right after an integer: 4K, 3A; "x" only there."""
-_LENGTHS: Final = frozenset("nm µm μm um mm cm dm m km".split())
-"""Units of length; a unit that stands over one of these is over an area or a volume."""
-_HOURS: Final = frozenset("h hr hrs".split())
-_EVERY: Final = frozenset("day week month year night hour minute second person piece item head serving".split())
-"""A word that is counted off: 5 $/month."""
-_SQUARED: Final = {"²": "square", "2": "square", "^2": "square", "³": "cubic", "3": "cubic", "^3": "cubic"}
-_POWERS: Final = {"²": " squared", "2": " squared", "^2": " squared", "³": " cubed", "3": " cubed", "^3": " cubed"}
+_POWERS: Final = {"²": ("square", "squared"), "³": ("cubic", "cubed")}
+"""Words before a unit and behind one."""
 _CURRENCIES: Final[dict[str, tuple[str, str, str]]] = _READ.table("currencies")
 _SCALES: Final[dict[str, str]] = _READ.table("scales")
 """B only of money: 7B is a door, 5 B are bytes."""
 _SIGNS: Final[dict[str, str]] = _READ.table("signs")
 
 
-def _either(symbols: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, symbols), key=len, reverse=True))
-
-
-_SYMBOL: Final = rf"(?:{_either(SYMBOLS)})"
+_SYMBOL: Final = rf"(?:{either(SYMBOLS)})"
 UNIT: Final = rf"{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?(?:/{_SYMBOL}(?:\^?[23](?![0-9])|[²³])?)?"
 _AMOUNT: Final = re.compile(
     rf"(?P<sign>[-−+±~≈] ?)?(?P<currency>[$€£] ?)?(?P<sign_after>[-−])?"
@@ -58,7 +49,7 @@ _AMOUNT: Final = re.compile(
     rf"(?P<to_sign>[$€£]|[-−](?=[0-9]))?(?P<second>{NUMBER}))?)"
     rf"(?:[ {NARROW}]?(?P<scale>(?:thousand|million|billion|trillion|k|M|mn|bn|(?<![ {NARROW}])B){END}))?"
     rf"(?:(?P<gap>[ {NARROW}]?)(?:(?P<unit>{UNIT})|(?P<money>[$€£]|(?:USD|EUR|GBP)))(?![²³0-9]){END})?{END}"
-    rf"(?:(?<=[a-z])\.(?= [a-z]))?(?:/(?P<each>{_either(_EVERY)}|{_SYMBOL}){END})?(?!\.[0-9])"
+    rf"(?:(?<=[a-z])\.(?= [a-z]))?(?:/(?P<each>{either(_READ.every)}|{_SYMBOL}){END})?(?!\.[0-9])"
 )
 
 
@@ -69,20 +60,21 @@ def unit(symbol: str, *, one: bool) -> str:
     if not slash:
         return words
     base, exponent = _split(under)
-    if exponent and base in _LENGTHS and base != over:
+    if exponent and base in _READ.lengths and base != over:
         return f"{words} per {_power(under, one=True)}"
-    return f"{words} per {SYMBOLS[base][0]}{_POWERS.get(exponent, '')}"
+    return f"{words} per {SYMBOLS[base][0]}{f' {_POWERS[exponent][1]}' if exponent else ''}"
 
 
 def _split(symbol: str) -> tuple[str, str]:
+    """A unit and its exponent, raised: m and ² of m^2."""
     base = symbol.rstrip("²³23").rstrip("^")
-    return base, symbol[len(base) :]
+    return base, symbol[len(base) :].removeprefix("^").replace("2", "²").replace("3", "³")
 
 
 def _power(symbol: str, *, one: bool) -> str:
     base, exponent = _split(symbol)
     words = SYMBOLS[base][0 if one else 1]
-    return f"{_SQUARED[exponent]} {words}" if exponent else words
+    return f"{_POWERS[exponent][0]} {words}" if exponent else words
 
 
 def _money(found: re.Match[str], symbol: str, words: str, scale: str | None) -> str:
@@ -133,7 +125,7 @@ def _fits(found: re.Match[str], suffix: str) -> bool:
     """True if letters behind a number are a unit: 3 A and 2.3A, not 3A; 2x, not 2 x or the 2x of a term."""
     if suffix == "x":
         return not found["gap"] and not re.match(r" ?[-−+*/^=] ?[^\W_]", found.string[found.end() : found.end() + 4])
-    return suffix not in _SPACED or bool(found["gap"]) or "." in (found["number"] or "")
+    return suffix not in _READ.spaced or bool(found["gap"]) or "." in (found["number"] or "")
 
 
 def _comma(found: re.Match[str]) -> str | None:
@@ -147,14 +139,14 @@ def _part(found: re.Match[str]) -> str | None:
     whole, over, under = found[1], int(found[2]), int(found[3])
     words = fraction(over, under)
     symbol = found["unit"]
-    if "over" in words or symbol in _SPACED:
+    if "over" in words or symbol in _READ.spaced:
         return None
     if whole:
         return f"{with_part(number(whole), words)} {unit(symbol, one=False)}"
     one = unit(symbol, one=True)
-    return (
-        f"{words} {one}" if over == 1 else f"{words} of {'an' if one[0] in 'aeio' or symbol in _HOURS else 'a'} {one}"
-    )
+    if over == 1:
+        return f"{words} {one}"
+    return f"{words} of {'an' if one[0] in 'aeio' or symbol in _READ.hours else 'a'} {one}"
 
 
 def _value(found: re.Match[str], measured: str | None) -> str:
@@ -192,105 +184,190 @@ WORD_RULES: Final = rules(
 )
 
 
-#: Punctuation of all scripts as what a voice knows.
-PAUSES: Final = {
-    ",": ",", ";": ";", ":": ":", ".": ".", "!": "!", "?": "?", CLAUSE: ",", STOP: ".",
-    "，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "！": "!", "？": "?", "．": ".", "｡": ".",
-    "؟": "?", "،": ",", "؛": ";", "।": ".", "॥": ".", "۔": ".", "…": ".", "‼": "!", "⁇": "?", "⁈": "?", "⁉": "!",
-}  # fmt: skip
-STRENGTH: Final = {"": 0, ",": 1, ";": 2, ":": 2, ".": 3, "!": 4, "?": 5}
-_BRACKETS: Final = "()（）"
-_DASHES: Final = "-‒–—―−"
-
-_BETWEEN: Final[dict[str, str]] = _READ.table("between")
-_LONE_SYMBOLS: Final[dict[str, str]] = _READ.table("lone_symbols")
-_LONG: Final[dict[str, str]] = _READ.table("long")
-_RATES: Final = frozenset("min minute s sec second h hr hour day night week month year person".split())
-"""Units that things are counted by: 60 beats/min."""
-_OPERANDS: Final = ")]²³°%"
-
-DOTS: Final = re.compile(r"\.{2,}+|…++")
+_DATES: Final = lists("dates")
+_MONTHS: Final = _DATES.texts("months")
+_SHORT: Final = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}
+DATE_NAMES: Final = frozenset((*_MONTHS, *_SHORT))
+_MONTH: Final = rf"(?P<month>{'|'.join((*_MONTHS, 'Sept', *_SHORT))})\b\.?"
+_YEAR: Final = r"(?P<year>(?:1[1-9]|20)[0-9]{2})"
+_YEAR_AFTER: Final = re.compile(
+    rf"\b(?:{'|'.join(sorted(_DATES.before_year))}|ca\.|est\.|q[1-4]|h[12]"
+    r"|(?:1[1-9]|20)[0-9]{2} (?:to|and|or|until|till|through))[ \n]$",
+    re.IGNORECASE,
+)
+_LOOK_BACK: Final = 16
+_DAYS: Final = _DATES.table("short_days")
+_DAY: Final = either(_DAYS)
+_TO: Final = "(?:[-–—]| [–—] )"
 
 
-def _side(char: str) -> bool:
-    return char.isalnum() or char in _OPERANDS
+def _is_date(year_number: int, month: int, day: int) -> bool:
+    try:
+        dt.date(year_number, month, day)
+    except ValueError:
+        return False
+    return True
 
 
-def word(text: str, at: int) -> str | None:
-    """The words for a symbol, seen between its neighbours, or None where it says nothing."""
-    char = text[at]
-    left, right = text[max(0, at - 2) : at], text[at + 1 : at + 3]
-    near_left, near_right = left[-1:], right[:1]
-    far_left = left.rstrip()[-1:] or " "
-    far_right = right.lstrip()[:1] or " "
-    if char in _LONE_SYMBOLS:
-        return _LONE_SYMBOLS[char]
-    if char == "#":
-        return _hash(near_left, near_right)
-    if char == "/":
-        return _slash(text, at)
-    numbers = far_left.isdigit() and far_right.isdigit()
-    if char in _DASHES and near_left == near_right == " " and numbers:
-        return "to" if char in "–—" else "minus"
-    if char in "-–—" and _clock(text, at):
-        return "to"
-    if char in _BETWEEN:
-        return _operator(char, far_left, far_right)
-    return None
+def _month_first(year_digits: str, month: int, day: int) -> str:
+    return f"{_MONTHS[month - 1]} {ordinal(day)}, {year(year_digits)}"
 
 
-def _operator(char: str, left: str, right: str) -> str | None:
-    if char == "+" and left.isalnum() and not right.isalnum():
-        return "plus"
-    if char in "<>≤≥" and right.isdigit() and not _side(left):
-        return _BETWEEN[char].removeprefix("is ")
-    sides = _side(left) and (right.isalnum() or right in "(√-−.$€£∞")
-    return _BETWEEN[char] if sides and right != " " else None
+def _ordered(found: re.Match[str]) -> str | None:
+    digits, month, day = found["year"], int(found["month"]), int(found["day"])
+    return _month_first(digits, month, day) if _is_date(int(digits), month, day) else None
 
 
-def _hash(left: str, right: str) -> str | None:
-    if left.isalnum():
-        return "sharp" if left.isalpha() and not right.isalnum() else None
-    return "number" if right.isdigit() else "hashtag" if right.isalpha() else None
+def _slashes(found: re.Match[str]) -> str | None:
+    """A date in the American or the British order, where only one of them is possible; else its numbers."""
+    first, second, digits = int(found[1]), int(found[2]), found["year"]
+    number = int(digits)
+    american, british = _is_date(number, first, second), _is_date(number, second, first)
+    if american and (not british or first == second):
+        return _month_first(digits, first, second)
+    if british and not american:
+        return _month_first(digits, second, first)
+    return f"{cardinal(str(first))}, {cardinal(str(second))}, {year(digits)}"
 
 
-def _slash(text: str, at: int) -> str | None:
-    left, right = text[max(0, at - 16) : at], text[at + 1 : at + 17]
-    if left[-1:] == " " and right[:1] == " " and left.rstrip()[-1:].isdigit() and right.lstrip()[:1].isdigit():
-        return "divided by"
-    before, after = re.search(r"[^\W_]+$", left), re.match(r"[^\W_]+", right)
-    if not before or not after or "or" in (before[0], after[0]):
+def _month(found: re.Match[str]) -> str:
+    name = found["month"]
+    return name if name in _MONTHS else _SHORT[name]
+
+
+def _day_month(found: re.Match[str]) -> str | None:
+    the = "" if ahead(found, 4).lower() == "the " else "the "
+    return _of_month(found, f"{the}{ordinal(int(found['day']))} of {_month(found)}")
+
+
+def _month_day(found: re.Match[str]) -> str | None:
+    if found["day"]:
+        return _of_month(found, f"{_month(found)} {ordinal(int(found['day']))}")
+    return f"{_month(found)} {year(found['year'])}" if found["year"] else None
+
+
+def _of_month(found: re.Match[str], words: str) -> str | None:
+    if not 1 <= int(found["day"]) <= 31:
         return None
-    if after[0] in _RATES:
-        return "per"
-    return "or" if before[0].islower() and after[0].islower() and len(before[0]) > 1 < len(after[0]) else None
+    return f"{words}, {year(found['year'])}" if found["year"] else words
 
 
-def _clock(text: str, at: int) -> bool:
-    """True if a dash stands between times of day, or digits and what is no number."""
-    left, right = text[max(0, at - 6) : at].rstrip(), text[at + 1 : at + 7].lstrip()
-    return bool(re.search(r":[0-9]{2}$|[0-9] ?[AaPp][Mm]$", left) and re.match("[0-9]", right))
+def _year_after(found: re.Match[str]) -> str | None:
+    """A year after "in" and the like, between brackets, or between "the" and what it names."""
+    left, right, digits = ahead(found, _LOOK_BACK), found.string[found.end() :][:2], found[0]
+    alone = left.endswith("(") and right[:1] in (")", ",", ";")
+    names = left.lower().endswith("the ") and is_year(digits) and right[:1] == " " and right[1:].isalpha()
+    return year(digits) if alone or names or _YEAR_AFTER.search(left) else None
 
 
-def pause(text: str, at: int) -> str | None:
-    """The punctuation that a character makes, or None for none."""
-    char = text[at]
-    if char in PAUSES:
-        return PAUSES[char]
-    if char in _BRACKETS:
-        touches = text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
-        return None if touches or (char == "(" and at and text[at - 1].isalnum()) else ","
-    if char in _DASHES:
-        left, right = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
-        joins = left.isalnum() and right.isalnum() and char in "-−"
-        return None if joins or (right.isalnum() and char in "-−") else ","
-    return None
+def _years(found: re.Match[str]) -> str | None:
+    recent = is_year(found[1]) and is_year(found[2])
+    life = before(found) == "(" and found.string[found.end() : found.end() + 1] == ")" and found[1] < found[2]
+    if before(found) in ".,-$€£¥" or not (recent or life):
+        return None
+    return f"{year(found[1])} to {year(found[2])}"
 
 
-def _long(found: re.Match[str]) -> str | None:
-    text, start, end = found.string, found.start(), found.end()
-    left, right = text[max(0, start - 2) : start].strip(), text[end : end + 2].strip()
-    return _LONG[found[0]] if left and right else None
+def _weekdays(found: re.Match[str]) -> str:
+    return " to ".join(_DAYS[name] for name in found.groups())
 
 
-SYMBOL_RULES: Final = rules((r"--?>|=>|==|!=|<=|>=|&&", _long))
+def _decade(found: re.Match[str]) -> str | None:
+    digits = found[1]
+    if len(digits) == 2 and not ahead(found, 4).lower().endswith(("the ", "'")):
+        return None
+    words = year(digits) if len(digits) == 4 else cardinal(digits)
+    return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
+
+
+_NO_UNIT: Final = rf"(?![,.][0-9])(?! ?(?:{UNIT}){END})"
+_UNCOUNTED: Final = rf"(?! [a-z]++(?<=s)\b| (?:{'|'.join(sorted(_DATES.counted))})\b)"
+"""Nothing that a year's number would count."""
+DATE_RULES: Final = rules(
+    (
+        rf"(?P<year>[12][0-9]{{3}})(?P<joint>[-/.])(?P<month>[0-9]{{2}})(?P=joint)(?P<day>[0-9]{{2}})(?:T(?=[0-9])|{END})",
+        _ordered,
+    ),
+    (rf"([0-9]{{1,2}})/([0-9]{{1,2}})/{_YEAR}{END}", _slashes),
+    (rf"(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.{_YEAR}{END}", _ordered),
+    (rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR}{END}{_NO_UNIT})?{END}", _day_month),
+    (rf"([0-9]{{4}})[-–—]([0-9]{{4}}){END}{_NO_UNIT}", _years),
+    (rf"([1-9][0-9]{{0,2}}0)s{END}", _decade),
+    (rf"(?:1[1-9]|20)[0-9]{{2}}{END}{_NO_UNIT}{_UNCOUNTED}", _year_after),
+)
+_DAY_BEHIND: Final = rf"(?:(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:,? (?=[12])|{END}(?![:/.][0-9]){_NO_UNIT}))?"
+DATE_WORD_RULES: Final = rules(
+    (rf"({_DAY})\.?{_TO}({_DAY})\b(?:\.(?= [a-z0-9]))?", _weekdays),
+    # Sat. and Sun. are words too, at the end of a sentence.
+    (rf"{_MONTH} {_DAY_BEHIND}(?:(?<= ){_YEAR}{END}{_NO_UNIT})?(?<=[0-9a-z]){END}", _month_day),
+)
+
+
+_POINTS: Final = r"\.[Mm]\.(?=[^\S\n]+[a-z]|[,;:)?!])|\.[Mm](?=\.)|[Mm]"
+_HALF: Final = rf"(?: ?(?P<half>[AaPp])(?:{_POINTS}))"
+"""am, PM, p.m.; the last point stays where it may end the sentence too."""
+_FIRST_HALF: Final = r"(?: ?(?P<first_half>[AaPp])(?:\.[Mm]\.|[Mm]))?"
+_MINUTES: Final = "(?::[0-5][0-9])?"
+_HOUR: Final = "(?:1[0-2]|0?[1-9])"
+
+
+def _clock(found: re.Match[str]) -> str | None:
+    hours, minutes, seconds = int(found["hours"]), found["minutes"], found["seconds"] or "00"
+    half = f" {found['half'].upper()}M" if found["half"] and 1 <= hours <= 12 else ""
+    count = int(seconds)
+    words = f"{_hours(hours, minutes, bare=bool(half or count))}{half}"
+    return f"{words} and {_counted(count, 'second')}" if count else words
+
+
+def _hours(hours: int, minutes: str, *, bare: bool) -> str:
+    hour = cardinal(str(hours))
+    if minutes == "00":
+        if bare:
+            return hour
+        if not hours:
+            return "midnight"
+        return f"{hour} o'clock" if hours <= 12 else f"{hour} hundred"
+    return f"{hour} oh {cardinal(minutes[1])}" if minutes[0] == "0" else f"{hour} {cardinal(minutes)}"
+
+
+def _hour(found: re.Match[str]) -> str:
+    return _with_half(found["clock"], found["half"])
+
+
+def _with_half(clock: str, half: str | None) -> str:
+    hours, _, minutes = clock.replace(".", ":").partition(":")
+    return f"{_hours(int(hours), minutes or '00', bare=True)}{f' {half.upper()}M' if half else ''}"
+
+
+def _range(found: re.Match[str]) -> str:
+    return f"{_with_half(found['since'], found['first_half'])} to {_with_half(found['until'], found['half'])}"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{cardinal(str(count))} {word}{'' if count == 1 else 's'}"
+
+
+def _duration(found: re.Match[str]) -> str | None:
+    parts = [(found[name], name[:-1]) for name in ("hours", "minutes", "seconds") if found[name]]
+    if len(parts) < 2:
+        return None
+    return " ".join(_counted(int(count), word) for count, word in parts)
+
+
+_DIGITAL: Final = r"(?P<hours>[01]?[0-9]|2[0-4]):(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9])(?:\.[0-9]{1,9})?)?"
+_IN_HOURS: Final = "(?:(?P<hours>[0-9]{1,4}) ?h(?:rs?)? ?)?"
+_IN_MINUTES: Final = "(?:(?P<minutes>[0-9]{1,4}) ?m(?:ins?)?)?"
+TIME_RULES: Final = rules(
+    # 9-9:30, 8-10pm, 8 a.m. - 10 a.m., 8:30-9 pm
+    (rf"(?P<since>{_HOUR}{_MINUTES}){_FIRST_HALF}(?:[-–—]| [-–—] )(?P<until>{_HOUR}{_MINUTES}){_HALF}{END}", _range),
+    (
+        rf"(?P<since>[01]?[0-9]|2[0-4]){_FIRST_HALF}(?P<half>)[-–—](?P<until>(?:[01]?[0-9]|2[0-4]):[0-5][0-9])(?!:){END}",
+        _range,
+    ),
+    (rf"(?P<clock>{_HOUR}\.[0-5][0-9]){_HALF}{END}", _hour),
+    (rf"{_DIGITAL}(?:{_HALF}| ?h)?(?:Z|{END})(?!:[0-9]){END}", _clock),
+    (rf"(?P<clock>{_HOUR}){_HALF}{END}", _hour),
+    # 1h 20m, 2m30s, 1 h 5 min 10 s
+    (rf"{_IN_HOURS}{_IN_MINUTES}(?: ?(?P<seconds>[0-9]{{1,4}}) ?s(?:ecs?)?)?{END}", _duration),
+    (rf"(?P<hours>[0-9]{{1,2}})h(?P<minutes>[0-5][0-9])(?P<seconds>){END}", _duration),
+)
