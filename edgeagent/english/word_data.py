@@ -86,34 +86,30 @@ def lists(file: str) -> Lists:
     return Lists(file)
 
 
-_NUMBER: Final = re.compile(r"[0-9]+(?:[.,:/]+[0-9]+)*")
+_NUMBERS: Final = {"#": re.compile("[0-9]+(?:[.,/]+[0-9]+)*"), "#:": re.compile("[0-9]+(?:[.,:/]+[0-9]+)*")}
 
 
 def is_number(word: str) -> bool:
     """True if a word is a number, a fraction, a date or a time in digits."""
-    return _NUMBER.fullmatch(word) is not None
+    return _NUMBERS["#:"].fullmatch(word) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One place of a pattern."""
+    """One place of a pattern, which has a word, or one of some phrases."""
 
     words: frozenset[str] = frozenset()
-    phrases: tuple[Phrase, ...] = ()
-    any_number: bool = False
-    """Stands for any number of words."""
-    nothing: bool = False
-    """Stands for no word."""
-    any_word: bool = False
-    numbers: str = ""
-    ending: str = ""
+    like: re.Pattern[str] | None = None
+    """Words that fit, too."""
     negated: bool = False
+    """Only other words fit."""
+    phrases: tuple[Phrase, ...] = ()
+    repeated: bool = False
+    """Any number of words has the place."""
 
     def fits(self, word: str) -> bool:
         """True if the place may have a word."""
-        number = bool(self.numbers) and is_number(word) and (self.numbers == "#:" or ":" not in word)
-        ends = bool(self.ending) and word.endswith(self.ending)
-        return (self.any_word or number or ends or word in self.words) is not self.negated
+        return (word in self.words or bool(self.like and self.like.fullmatch(word))) is not self.negated
 
 
 class WordPattern:
@@ -121,7 +117,7 @@ class WordPattern:
 
     def __init__(self, text: str) -> None:
         self._elements = tuple(map(_element, text.split()))
-        single = [not (one.any_number or one.nothing or one.phrases) for one in self._elements]
+        single = [not (one.repeated or one.phrases) for one in self._elements]
         self._least = sum(single)
         self._exact = all(single)
 
@@ -141,17 +137,12 @@ class WordRow:
     answer: str
     said: WordPattern
     rest: WordPattern
-    among: Element | None
+    among: WordPattern
     example: str
 
     def fits(self, said: Sequence[str], rest: Sequence[str] = ()) -> bool:
         """True if the words have the row's patterns."""
-        if not (self.said.fits(said) and self.rest.fits(rest)):
-            return False
-        if self.among is None:
-            return True
-        found = map(self.among.fits, said)
-        return all(found) if self.among.negated else any(found)
+        return self.said.fits(said) and self.rest.fits(rest) and self.among.fits(said)
 
 
 def begins_with(words: Sequence[str], phrases: Iterable[Phrase]) -> int:
@@ -172,33 +163,32 @@ def rows_of(table: str) -> tuple[WordRow, ...]:
 
 def _row(line: str) -> WordRow:
     answer, said, rest, among, example = (part.strip() for part in line.split("|"))
-    return WordRow(answer, WordPattern(said), WordPattern(rest), _element(among) if among else None, example)
+    among = f"...{among}" if among.startswith("!") else among and f"... {among} ..."
+    return WordRow(answer, WordPattern(said), WordPattern(rest), WordPattern(among), example)
 
 
 def _element(text: str) -> Element:
+    if text.startswith("..."):
+        return replace(_element(text[3:] or "_"), repeated=True)
+    if text == "$":
+        return Element(phrases=((),))
+    if text == "_":
+        return Element(negated=True)
+    if text.startswith("&"):
+        return Element(phrases=lists("classes").phrases(text[1:]))
     negated, plain = text.startswith("!"), text.removeprefix("!")
-    if plain.startswith("..."):
-        return replace(_element(plain[3:] or "_"), any_number=True)
-    if plain == "$":
-        return Element(nothing=True)
-    if plain == "_":
-        return Element(any_word=True)
-    if plain in ("#", "#:"):
-        return Element(numbers=plain, negated=negated)
+    if plain in _NUMBERS:
+        return Element(like=_NUMBERS[plain], negated=negated)
     if plain.startswith("*"):
-        return Element(ending=plain[1:], negated=negated)
-    if plain.startswith("&"):
-        return Element(phrases=lists("classes").phrases(plain[1:]))
-    return Element(words=lists("classes").words(plain.replace("/", " ")), negated=negated)
+        return Element(like=re.compile(f".*{plain[1:]}"), negated=negated)
+    return Element(lists("classes").words(plain.replace("/", " ")), negated=negated)
 
 
 def _matches(pattern: Sequence[Element], words: Sequence[str]) -> bool:
     if not pattern:
         return not words
     first, rest = pattern[0], pattern[1:]
-    if first.nothing:
-        return _matches(rest, words)
-    if first.any_number:
+    if first.repeated:
         fitting = len(list(takewhile(first.fits, words)))
         return any(_matches(rest, words[at:]) for at in range(fitting + 1))
     if first.phrases:
