@@ -30,19 +30,7 @@ _UNITS: Final[dict[str, tuple[Dimension, float]]] = {
     for plural in ("", "s")
 }
 
-_PARTS: Final = {
-    "half": 1 / 2,
-    "quarter": 1 / 4,
-    "quarters": 1 / 4,
-    "third": 1 / 3,
-    "thirds": 1 / 3,
-    "fifth": 1 / 5,
-    "fifths": 1 / 5,
-    "eighth": 1 / 8,
-    "eighths": 1 / 8,
-    "tenth": 1 / 10,
-    "tenths": 1 / 10,
-}
+_PARTS: Final = {word: number_words.part(word) or 0.0 for word in _LISTS.parts}
 _FEW: Final = _LISTS.table("few")
 """Words that count where a unit follows."""
 _TIMES: Final = _LISTS.table("times")
@@ -412,11 +400,9 @@ def orientation(description: str) -> Directions | None:
     found = _SIGN.search(description.lower())
     if found is None:
         return None
-    for one, other in PAIRS:
+    for one, other in (*PAIRS, *((other, one) for one, other in PAIRS)):
         if found[2] in one[1]:
             return (one, other) if found[1] == "positive" else (other, one)
-        if found[2] in other[1]:
-            return (other, one) if found[1] == "positive" else (one, other)
     return None
 
 

@@ -41,8 +41,8 @@ from edgeagent.english.number_words import (
 from edgeagent.english.word_data import lists
 
 _LISTS: Final = lists("numbers")
-_MINUS: Final = "\N{MINUS SIGN}"
-"""As people paste it."""
+_SIGNS: Final = re.compile("(?P<minus>[-\N{MINUS SIGN}])?(?P<point>[.])?(?<=.)")
+"""Signs before figures; the longer minus is one that people paste."""
 _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of"}
 _TOKEN: Final = re.compile(r"(?P<lead>[^\w½¼¾°%]*+)(?P<core>.*?)(?P<trail>[^\w½¼¾°%]*)", re.DOTALL)
 _FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:/][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
@@ -99,13 +99,9 @@ def _tokens(chunk: str) -> list[_Token]:
     if found is None:
         return [_Token(chunk)]
     lead, core, trail = found["lead"], found["core"], found["trail"]
-    if lead and re.match("[0-9]", core):
-        if lead in ("-", _MINUS):
-            return [_Token("minus"), *_tokens(core + trail)]
-        if lead == ".":
-            return _tokens(f"0.{core}{trail}")
-        if lead in ("-.", f"{_MINUS}."):
-            return [_Token("minus"), *_tokens(f"0.{core}{trail}")]
+    if re.match("[0-9]", core) and (signs := _SIGNS.fullmatch(lead)):
+        minus = [_Token("minus")] if signs["minus"] else []
+        return [*minus, *_tokens(f"{'0.' if signs['point'] else ''}{core}{trail}")]
     if _GROUPED.fullmatch(core):
         core = core.replace(",", "")
     parts = _split(core)
@@ -223,7 +219,7 @@ def _together(words: Sequence[str], before: str, made: Sequence[_Token]) -> Read
         return Read(count, f"{first}:{second:02d}")
     if first < 10 and (second >= 60 or angle):
         return Read(count, str(first * 100 + second))
-    return Read(count, f"{first}{second:02d}") if number_words.is_century(first) else None
+    return Read(count, f"{first}{second:02d}") if first in number_words.CENTURIES else None
 
 
 def _number(words: Sequence[str], tokens: Sequence[_Token], at: int, before: str) -> Read | None:

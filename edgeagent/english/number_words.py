@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from edgeagent.english.word_data import lists
@@ -23,7 +24,8 @@ _SMALL: Final = (
 )  # as many write them
 _SCALES: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _ARTICLE: Final = "a"
-_DIGITS: Final = {word: str(value) for value, word in enumerate(ONES[:10])} | {"oh": "0", "o": "0"}
+_DIGITS: Final = {word: str(value) for value, word in enumerate(ONES[:10])} | {digit: digit for digit in "0123456789"}
+_SPOKEN_DIGITS: Final = _DIGITS | {"oh": "0", "o": "0"}
 _PARTS: Final = {"a half": "5", "a quarter": "25"} | dict.fromkeys(
     ("three quarters", "three quarter", "3 quarters", "3 quarter"), "75"
 )
@@ -36,7 +38,8 @@ _DENOMINATORS: Final = frozenset((*range(2, 11), 16, 20, 32, 64, 100))
 """Those of fractions that need no unit behind them: 12/25 is a day."""
 HALVES: Final = {"am": "am", "pm": "pm", "a.m": "am", "p.m": "pm"}
 CLOCK: Final = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})")
-_YEARS: Final = range(13, 21)
+CENTURIES: Final = range(13, 21)
+"""Numbers with which a year may begin."""
 
 _ORDINALS: Final = (
     "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
@@ -127,7 +130,7 @@ def is_number_word(word: str) -> bool:
 
 def single_digit(word: str) -> bool:
     """True if a word is zero to nine, in letters or as a digit."""
-    return word in ONES[:10] or (len(word) == 1 and word in "0123456789")
+    return word in _DIGITS
 
 
 def _under_hundred(words: Sequence[str]) -> tuple[int, int]:
@@ -178,14 +181,7 @@ def _whole(words: Sequence[str]) -> tuple[int, int]:
 
 def _decimals(words: Sequence[str]) -> Read:
     """The digits after a point, one by one, or a number under a hundred."""
-    found = []
-    for word in words:
-        if word in _DIGITS:
-            found.append(_DIGITS[word])
-        elif len(word) == 1 and word in "0123456789":
-            found.append(word)
-        else:
-            break
+    found = [_SPOKEN_DIGITS[word] for word in takewhile(_SPOKEN_DIGITS.__contains__, words)]
     while found and words[len(found) - 1] == "o":
         found.pop()
     if found:
@@ -247,7 +243,7 @@ def pair(words: Sequence[str]) -> tuple[int, int, int] | None:
         How many words, the first and the second number, which is from 1 to 99.
     """
     count, first = _under_hundred(words)
-    if not count or not 0 < first <= max(_YEARS):
+    if not count or not 0 < first <= max(CENTURIES):
         return None
     if words[count : count + 1] == ["oh"] and len(words) > count + 1 and 0 < _SMALL.get(words[count + 1], 0) < 10:
         return count + 2, first, _SMALL[words[count + 1]]
@@ -260,20 +256,13 @@ def pair(words: Sequence[str]) -> tuple[int, int, int] | None:
     return count + more, first, second
 
 
-def is_century(number: int) -> bool:
-    """True if a year may begin with the number."""
-    return number in _YEARS
-
-
 def ordinal(words: Sequence[str]) -> Read | None:
     """An ordinal at the beginning in its one form: first to twelfth are words, the others 13th and so on."""
     if not words:
         return None
-    if found := re.fullmatch(r"([0-9]{1,9})(?:st|nd|rd|th)", words[0]):
-        value = int(found[1])
+    value = rank(words[0])
+    if value is not None and (value > _FEW or words[0][0].isdigit()):
         return Read(1, _ORDINALS[value] if 0 < value <= _FEW else _suffixed(value))
-    if words[0] in _ORDINAL and _ORDINAL[words[0]] > _FEW:
-        return Read(1, _suffixed(_ORDINAL[words[0]]))
     tens = _SMALL.get(words[0], 0)
     # "twenty second" is two words more often than the 22nd
     if tens >= 20 and len(words) > 1 and 0 < _ORDINAL.get(words[1], 0) < 10 and words[1] != "second":
