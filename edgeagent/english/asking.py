@@ -28,7 +28,7 @@ from edgeagent.english.sentence_rules import (
     without_leading,
 )
 from edgeagent.english.tokens import NEGATION, NEGATIONS, alike, words_in, words_of
-from edgeagent.english.word_data import begins_with, decide, is_number
+from edgeagent.english.word_data import begins_with, is_number, says
 
 _SHORT: Final = 3
 """ "the red cube", "this way" are answers or names."""
@@ -76,7 +76,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if _is_reported(text) or (decide("remark", words) == "yes" and not _ends_in_command(text)):
+    if _is_reported(text) or (says("remark", words) and not _ends_in_command(text)):
         return False
     if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
         return False
@@ -104,9 +104,7 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if main[0] in CLASS.determiners | {"this", "that"} and _is_wish_for_a_thing(main):
         return True
-    if _continues(main):
-        return True
-    return _wishes(main) or _commands_inside(main, 1)
+    return says("continues", main) or _wishes(main) or _commands_inside(main, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,31 +209,32 @@ def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool
 def is_about_past(text: str) -> bool:
     """True if a text asks about what was, and for nothing else: "was that left", but not "did you see it? go there"."""
     words = sentence(text).bare
-    if decide("past", words) != "yes" or _SENTENCES.search(text.strip(" .!?")):
+    if not says("past", words) or _SENTENCES.search(text.strip(" .!?")):
         return False
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
 def _is_reported(text: str) -> bool:
     """True if the last clause tells who has said the rest: "come here, said the man"."""
-    *before, last = (words_of(clause) for clause in _CLAUSES.split(text.strip(" .!")))
-    return bool(before) and decide("reported", bare(last)) == "yes"
+    *before, last = _clauses(text)
+    return bool(before) and says("reported", bare(last))
+
+
+def _clauses(text: str) -> list[list[str]]:
+    """The words of each clause."""
+    return [words_of(clause) for clause in _CLAUSES.split(text.strip(" .!"))]
 
 
 def continues(text: str) -> bool:
     """True if a text asks for what was asked before and no more, without a verb: "the office one as well"."""
     words = sentence(text).bare
     main = _main(words)
-    return _continues(main) and not _wishes(main) and not _commands_inside(main, 1)
+    return says("continues", main) and not _wishes(main) and not _commands_inside(main, 1)
 
 
 def _main(words: list[str]) -> list[str]:
     """The main clause, or all of it where there is none."""
     return bare(without_leading(words)) or words
-
-
-def _continues(main: list[str]) -> bool:
-    return decide("continues", main) == "yes"
 
 
 def names_a_verb(text: str, verbs: AbstractSet[str]) -> bool:
@@ -246,7 +245,7 @@ def names_a_verb(text: str, verbs: AbstractSet[str]) -> bool:
     """
     if _takes_back(sentence(text).bare):
         return False
-    clauses = (bare(words_of(clause)) for clause in _CLAUSES.split(text.strip(" .!"))[1:])
+    clauses = map(bare, _clauses(text)[1:])
     return any(len(words) > 1 and words[0] in verbs - RULE.tells for words in clauses)
 
 
@@ -257,7 +256,7 @@ def _is_number_alone(words: Sequence[str]) -> bool:
 
 def _ends_in_command(text: str) -> bool:
     """True if a command follows a report, behind a comma: "I am in the hall, come here"."""
-    *before, last = (words_of(clause) for clause in _CLAUSES.split(text.strip(" .!")))
+    *before, last = _clauses(text)
     last = bare(last) if before else []
     if any(clause[-1:] and clause[-1] in NEGATION.forbids for clause in before):  # "do not, I repeat, go there"
         return False
@@ -330,7 +329,7 @@ def _called(said: Sequence[str], words: Sequence[str]) -> bool:
 
 def _wishes(words: Sequence[str]) -> bool:
     """True if a sentence with a subject says what the robot shall do."""
-    return decide("wish", words, words[:_FIRST]) == "yes"
+    return says("wish", words, words[:_FIRST])
 
 
 def _is_wish_for_a_thing(words: Sequence[str]) -> bool:

@@ -15,7 +15,6 @@ from edgeagent.english.sentence_rules import (
     Sentence,
     bare,
     dangles,
-    is_doubtful,
     is_question,
     lacks_something,
     sentence,
@@ -24,7 +23,7 @@ from edgeagent.english.sentence_rules import (
 )
 from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import words_of
-from edgeagent.english.word_data import decide, is_number
+from edgeagent.english.word_data import decide, is_number, says
 
 _SLOT: Final = "#"
 
@@ -110,7 +109,8 @@ class Phrases:
         words = said.bare
         if words[-1] not in self._endings and not is_number(words[-1]) and len(words) > 1:
             return False
-        return (is_question(words) or self.is_command(words)) and not is_doubtful(words)
+        doubtful = says("doubtful", words, without_asking(words))
+        return not doubtful and (is_question(words) or self.is_command(words))
 
     def is_command(self, words: list[str]) -> bool:
         """True if words begin as a command does: with a verb, a request, a direction, a distance."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from edgeagent.english.tokens import is_asked, trails_off, words_of
-from edgeagent.english.word_data import decide, lists
+from edgeagent.english.word_data import decide, lists, says
 
 CLASS: Final = lists("classes")
 RULE: Final = lists("sentences")
@@ -39,31 +39,26 @@ def bare(words: Sequence[str]) -> list[str]:
     return list(words[start:end])
 
 
-class Sentence:
-    """An utterance as the rules read it, made once for all of them. Its lists are never changed.
+class Sentence(NamedTuple):
+    """An utterance as the rules read it, made once for all of them. Its lists are never changed."""
 
-    Attributes:
-        text: As it was understood.
-        words: Those of ``words_of``.
-        bare: The words without what is said around the sentence.
-        asked: It ends in a question mark.
-        open: The recogniser has left it open: "drive to the...".
-    """
-
-    __slots__ = ("asked", "bare", "open", "text", "words")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.words = words_of(text)
-        self.bare = bare(self.words)
-        self.asked = is_asked(text)
-        self.open = trails_off(text)
+    text: str
+    """As it was understood."""
+    words: list[str]
+    """Those of ``words_of``."""
+    bare: list[str]
+    """The words without what is said around the sentence."""
+    asked: bool
+    """It ends in a question mark."""
+    open: bool
+    """The recogniser has left it open: "drive to the..."."""
 
 
 @lru_cache(maxsize=32)
 def sentence(text: str) -> Sentence:
     """Returns the sentence of a text; one for all who ask about the same transcript. Any thread."""
-    return Sentence(text)
+    words = words_of(text)
+    return Sentence(text, words, bare(words), is_asked(text), trails_off(text))
 
 
 def without_asking(words: list[str]) -> list[str]:
@@ -146,7 +141,7 @@ def lacks_something(words: list[str]) -> bool:
     if tuple(words) in _WANTING:
         return True
     if words[0] == "not":
-        return not corrects_not(words)
+        return not says("corrects_not", words)
     if (answer := decide("end_lacks", words)) in ("yes", "no"):
         return answer == "yes"
     asked = _asked_inside(words)
@@ -163,7 +158,7 @@ def lacks_something(words: list[str]) -> bool:
     if main is not words:
         return lacks_something(main)
     if words[0] in CLASS.wh:
-        return _question_lacks(words)
+        return says("question_lacks", words)
     if (
         words[0] in CLASS.auxiliaries
         and words[0] != "don't"
@@ -195,7 +190,7 @@ def is_correction(words: list[str]) -> bool:
     if said[-1] in ("instead", "rather") or _OTHER.fullmatch(" ".join(said)):
         return True
     if said[0] == "not":
-        return corrects_not(said)
+        return says("corrects_not", said)
     if said[:2] in _MEANT:
         return len(said) > 2
     if said[0] not in RULE.corrects:
@@ -204,16 +199,6 @@ def is_correction(words: list[str]) -> bool:
     if not rest or (said[0] == "no" and rest[0] in RULE.uncorrected and rest[:2] not in _MEANT):
         return False
     return said[0] != "wait" or rest[0] in CLASS.determiners | CLASS.directions or rest[:2] in _MEANT
-
-
-def corrects_not(words: list[str]) -> bool:
-    """True if "not …" also says what instead: "not left right", "not the kitchen the bedroom"."""
-    return decide("corrects_not", words) == "yes"
-
-
-def _question_lacks(words: list[str]) -> bool:
-    """what time, how full, where do you: a question without its verb."""
-    return decide("question_lacks", words) == "yes"
 
 
 def _inversion_lacks(words: list[str]) -> bool:
@@ -231,11 +216,6 @@ def _inversion_lacks(words: list[str]) -> bool:
     )
 
 
-def is_doubtful(words: list[str]) -> bool:
-    """True if more may well come though nothing is missing: "should i help", "look over", "set it to 50"."""
-    return decide("doubtful", words, without_asking(words)) == "yes"
-
-
 def _command_lacks(words: list[str]) -> bool:
     """turn, pick up, bring me, put the cup, drive 2: a command without its object, place or unit."""
-    return not words or "yes" in (decide("lacks_unit", words), decide("command_lacks", words))
+    return not words or says("lacks_unit", words) or says("command_lacks", words)

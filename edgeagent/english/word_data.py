@@ -155,6 +155,11 @@ def decide(table: str, said: Sequence[str], rest: Sequence[str] = ()) -> str | N
     return next((row.answer for row in rows_of(table) if row.fits(said, rest)), None)
 
 
+def says(table: str, said: Sequence[str], rest: Sequence[str] = ()) -> bool:
+    """True if the first row of a table that fits answers yes."""
+    return decide(table, said, rest) == "yes"
+
+
 @cache
 def rows_of(table: str) -> tuple[WordRow, ...]:
     """The rows of a table, in their order."""
