@@ -20,7 +20,7 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.tts import espeak_library
 from edgeagent.tts.espeak_library import EspeakSettings, SoundBlock, VoiceInfo
-from edgeagent.tts.speaker import PIECE_CHARS, SpeechChunk, WordClock, WordTime, pieces, plain
+from edgeagent.tts.speaker import PIECE_CHARS, VOLUMES, SpeechChunk, WordClock, WordTime, check_range, pieces, plain
 
 __all__ = ["EspeakSpeaker", "VoiceInfo", "voices"]
 
@@ -29,7 +29,6 @@ __all__ = ["EspeakSpeaker", "VoiceInfo", "voices"]
 _FULL_SCALE: Final = 32768
 _NEAR: Final = 0.75  # of difflib: a letter or two of a word
 _SHOWN: Final = 5
-_LIMITS: Final = {"rate_wpm": (80, 450), "pitch": (0, 100), "volume": (0, 200)}
 
 
 def voices(language: str | None = None) -> list[VoiceInfo]:
@@ -65,38 +64,25 @@ class EspeakSpeaker:
     """
 
     def __init__(self, voice: str = "en", *, rate_wpm: int = 175, pitch: int = 50, volume: int = 100) -> None:
-        for setting, value in (("rate_wpm", rate_wpm), ("pitch", pitch), ("volume", volume)):
-            low, high = _LIMITS[setting]
-            if not low <= value <= high:
-                raise SpeechError(f"{setting}={value} is out of range: {low} to {high}")
+        check_range("rate_wpm", rate_wpm, 80, 450)
+        check_range("pitch", pitch, 0, 100)
+        check_range("volume", volume, *VOLUMES)
         with espeak_library.held() as espeak:
             assert espeak is not None  # noqa: S101 - nobody stopped
             found = espeak.find_voice(voice)
             if found is None:
                 raise SpeechError(_unknown(voice, espeak.voices()))
-            self._rate_hz = espeak.rate_hz
-            self._language = espeak.language(found)
-        self._voice = voice
+            self.rate_hz = espeak.rate_hz
+            self.language = espeak.language(found)
+        self.name = f"espeak-ng {voice}"
         self._settings = EspeakSettings(found, int(rate_wpm), int(pitch), int(volume))
-
-    @property
-    def name(self) -> str:
-        return f"espeak-ng {self._voice}"
-
-    @property
-    def rate_hz(self) -> int:
-        return self._rate_hz
-
-    @property
-    def language(self) -> str:
-        return self._language
 
     def speak(self, text: str, stop_event: Event) -> Iterator[SpeechChunk]:
         """See ``Speaker.speak``. Chunks of 60 ms; a chunk waits until the word after it has begun, so that its words
         are complete.
         """
         spoken = plain(text)
-        line = _Line(spoken, self._rate_hz)
+        line = _Line(spoken, self.rate_hz)
         for chunk in self._chunks(spoken, line, stop_event):
             if stop_event.is_set():
                 return

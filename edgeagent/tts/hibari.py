@@ -23,9 +23,11 @@ from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
 from edgeagent.tts.speaker import (
     PIECE_CHARS,
+    VOLUMES,
     SpeechChunk,
     SpokenPart,
     UnreadableError,
+    check_range,
     in_chunks,
     pieces,
     plain,
@@ -99,29 +101,19 @@ class HibariSpeaker:
     ) -> None:
         if not WPM[0] <= rate_wpm <= WPM[1]:
             raise SpeechError(f"rate_wpm={rate_wpm} is out of range: a Hibari voice has {WPM[0]} to {WPM[1]}")
-        if not 0 <= volume <= 200:
-            raise SpeechError(f"volume={volume} is out of range: 0 to 200")
+        check_range("volume", volume, *VOLUMES)
         if model is not None and not Path(model).is_file():
             raise SpeechError(f"there is no voice {model}")
         self._model = None if model is None else Path(model)
-        self._name, self._british = name, british
+        self._british = british
+        self.name = f"Hibari {name}"
+        self.rate_hz = RATE_HZ
+        self.language = "en-gb" if british else "en-us"
         self._speed = np.array([rate_wpm / _NATURAL_WPM], np.float32)
         self._gain = np.float32(_LOUDNESS * volume / 100)
         self._load = threading.Lock()
         """Two first utterances load one voice, not two."""
         self._loaded: _LoadedVoice | None = None
-
-    @property
-    def name(self) -> str:
-        return f"Hibari {self._name}"
-
-    @property
-    def rate_hz(self) -> int:
-        return RATE_HZ
-
-    @property
-    def language(self) -> str:
-        return "en-gb" if self._british else "en-us"
 
     def load(self) -> None:
         """Load the voice now and say a word to nobody, together about a second; later sentences begin at once.

@@ -20,6 +20,10 @@ PIECE_CHARS: Final = 300
 """Characters of a text that an engine reads at once."""
 
 
+VOLUMES: Final = (0, 200)
+"""Lowest and highest volume of a voice, in percent; over 100 it may clip."""
+
+
 class UnreadableError(SpeechError):
     """A voice can't read a piece of a text, such as another script, and has said nothing of the piece."""
 
@@ -40,6 +44,16 @@ class SpeechChunk:
     samples: Samples
     rate_hz: int
     words: tuple[WordTime, ...] = ()
+
+
+def check_range(setting: str, value: float, low: float, high: float) -> None:
+    """Checks a setting of a voice.
+
+    Raises:
+        SpeechError: The value is out of range.
+    """
+    if not low <= value <= high:
+        raise SpeechError(f"{setting}={value} is out of range: {low} to {high}")
 
 
 class Speaker(Protocol):

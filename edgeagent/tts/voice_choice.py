@@ -40,21 +40,10 @@ class WithLastResort:
 
     def __init__(self, voice: Speaker, last_resort: Callable[[], Speaker]) -> None:
         self.voice = voice
+        self.name, self.rate_hz, self.language = voice.name, voice.rate_hz, voice.language
         self._make = last_resort
         self._other: Speaker | None = None
         self._told: set[str] = set()
-
-    @property
-    def name(self) -> str:
-        return self.voice.name
-
-    @property
-    def rate_hz(self) -> int:
-        return self.voice.rate_hz
-
-    @property
-    def language(self) -> str:
-        return self.voice.language
 
     def load(self) -> None:
         """Get the first voice ready, so that it begins at once.
@@ -99,17 +88,16 @@ class WithLastResort:
         """The text from a place on, by the other voice."""
         if self._other is None:
             self._other = self._make()
-        rate_hz = self.voice.rate_hz
-        resampler = Resampler(self._other.rate_hz, rate_hz)
-        begun_s = samples / rate_hz
+        resampler = Resampler(self._other.rate_hz, self.rate_hz)
+        begun_s = samples / self.rate_hz
         for chunk in self._other.speak(text[said:], stop_event):
             words = tuple(
                 replace(word, start=word.start + said, end=word.end + said, at_s=word.at_s + begun_s)
                 for word in chunk.words
             )
-            yield SpeechChunk(resampler.process(chunk.samples), rate_hz, words)
+            yield SpeechChunk(resampler.process(chunk.samples), self.rate_hz, words)
         if not stop_event.is_set():
-            yield SpeechChunk(resampler.process(np.zeros(0, np.float32), last=True), rate_hz)
+            yield SpeechChunk(resampler.process(np.zeros(0, np.float32), last=True), self.rate_hz)
 
 
 NATURAL: Final = "heart"
