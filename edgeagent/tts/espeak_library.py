@@ -25,7 +25,7 @@ _END_PAUSE: Final = 0x1000
 _POS_CHARACTER: Final = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3
 _EVENT_END, _EVENT_WORD = 0, 1
-_DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")
+DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")
 _PATH_BYTES: Final = 160  # N_PATH_HOME of platform.h
 _AGAIN: Final = "install it again with pip install --force-reinstall espeakng-loader"
 
@@ -117,7 +117,7 @@ class EspeakLibrary:
             raise SpeechError(
                 f"espeak-ng can't read its data in {data}: the path is longer than {_PATH_BYTES - 1} bytes"
             )
-        missing = [name for name in _DATA_FILES if not (data / name).is_file()]
+        missing = [name for name in DATA_FILES if not (data / name).is_file()]
         if missing:
             raise SpeechError(f"espeak-ng's data is missing, {data} has no {', '.join(missing)}: {_AGAIN}")
         self.data = data

@@ -15,7 +15,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 from pathlib import Path
@@ -28,11 +28,14 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
+from edgeagent.tts.espeak_library import DATA_FILES
 from edgeagent.tts.speaker import (
     PIECE_CHARS,
+    VOLUMES,
     SpeechChunk,
     SpokenPart,
     UnreadableError,
+    check_range,
     in_chunks,
     pieces,
     plain,
@@ -43,131 +46,24 @@ logger = logging.getLogger(__name__)
 _INPUTS: Final = frozenset({"input", "input_lengths", "scales"})
 _ALPHABETS: Final = frozenset({"espeak", "text"})  # the others need packages of their own; one downloads a model
 _MARKS: Final = ("_", "^", "$")  # pad, begin, end
-_DATA_FILES: Final = ("phontab", "phonindex", "phondata", "intonations")
 _PROBE: Final = "one"
 
 
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """Settings of a voice if nobody says otherwise, by their keys in its .json; the defaults are piper's."""
-
-    noise_scale: float = 0.667
-    length_scale: float = 1.0
-    noise_w: float = 0.8
+_INFERENCE: Final = {"noise_scale": 0.667, "length_scale": 1.0, "noise_w": 0.8}
+"""Settings of a voice if nobody says otherwise, by their keys in its .json and in the model's order; the defaults are
+piper's."""
 
 
-class VoiceFile:
-    """A voice on the disk. The .json is read and checked when this is made.
-
-    Raises:
-        SpeechError: A file is missing, or the .json is not one of a Piper voice.
-    """
-
-    def __init__(self, path: Path, threads: int) -> None:
-        self.path = path
-        self._threads = threads
-        if not path.is_file():
-            raise SpeechError(f"there is no voice {path}; a Piper voice is a .onnx file with a .onnx.json beside it")
-        self._config_path = path.with_name(f"{path.name}.json")
-        config = self._read()
-        try:
-            self.rate_hz = int(config["audio"]["sample_rate"])
-            self.language = str(config["espeak"]["voice"])
-            self._speakers = int(config["num_speakers"])
-            self._names: dict[str, int] = {
-                str(name): int(id_) for name, id_ in (config.get("speaker_id_map") or {}).items()
-            }
-            self._default = int(config.get("default_speaker_id") or 0)
-            said = config.get("inference") or {}
-            keys = {one.name for one in fields(Inference)}
-            self.inference = Inference(**{key: float(value) for key, value in said.items() if key in keys})
-            lacking = [mark for mark in _MARKS if not config["phoneme_id_map"].get(mark)]
-            alphabet = config.get("phoneme_type", "espeak")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-            raise SpeechError(f"{self._config_path} is not the configuration of a Piper voice: {what}") from error
-        if lacking or not 4000 <= self.rate_hz <= 192_000:
-            raise SpeechError(
-                f"{self._config_path} is not the configuration of a Piper voice: "
-                + (f"its phoneme_id_map has no {' '.join(lacking)}" if lacking else f"sample_rate is {self.rate_hz}")
-            )
-        if alphabet not in _ALPHABETS:
-            raise SpeechError(
-                f"the voice {path.stem} has phonemes of type {alphabet!r}; only espeak and text can be read"
-            )
-        self._config = config
-
-    def _read(self) -> dict[str, Any]:
-        try:
-            config = json.loads(self._config_path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise SpeechError(
-                f"{self._config_path} is missing: it belongs to the voice, fetch it from the same place"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise SpeechError(f"{self._config_path} can't be read: {error}") from error
-        if not isinstance(config, dict):
-            raise SpeechError(f"{self._config_path} is not the configuration of a Piper voice")
-        return config
-
-    def speaker(self, wanted: int | str | None) -> int | None:
-        """The number of a speaker; None for a voice with one.
-
-        Raises:
-            SpeechError: The voice has no such speaker.
-        """
-        if self._speakers <= 1:
-            if wanted in (None, 0):
-                return None
-            raise SpeechError(f"the voice {self.path.stem} has one speaker, not {wanted!r}")
-        number = self._default if wanted is None else self._names.get(wanted) if isinstance(wanted, str) else wanted
-        if number is None or not 0 <= number < self._speakers:
-            names = f", or by name: {', '.join(list(self._names)[:8])}" if self._names else ""
-            raise SpeechError(f"the voice {self.path.stem} has no speaker {wanted!r}; 0 to {self._speakers - 1}{names}")
-        return number
-
-    def load(self) -> Any:
-        """Load the model; gives piper's ``PiperVoice``.
-
-        Raises:
-            SpeechError: piper or onnx is not installed, the file is no Piper voice, or its language is missing.
-        """
-        try:
-            from piper import PiperConfig, PiperVoice
-            from piper.phonemize_espeak import ESPEAK_DATA_DIR
-        except ImportError as error:
-            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
-        # espeak-ng inside piper ends the process, with exit(1), when its data is missing
-        if lost := [name for name in _DATA_FILES if not (Path(ESPEAK_DATA_DIR) / name).is_file()]:
-            raise SpeechError(
-                f"Piper's espeak-ng data is missing, {ESPEAK_DATA_DIR} has no {', '.join(lost)}: "
-                "install it again with pip install --force-reinstall piper-tts"
-            )
-        try:
-            session = open_session(self.path, threads=self._threads, inner=_frames)
-        except ImportError as error:
-            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
-        except Exception as error:
-            raise SpeechError(f"{self.path} is not an ONNX model that can be loaded: {error}") from error
-        inputs = {entry.name for entry in session.get_inputs()}
-        if not inputs >= _INPUTS or ("sid" in inputs) != (self._speakers > 1):
-            raise SpeechError(
-                f"{self.path} is not the model of this Piper voice: its inputs are {', '.join(sorted(inputs))}"
-            )
-        if len(session.get_outputs()) < 2:
-            logger.warning(
-                "the voice %s does not tell how long its words take: their times are guessed", self.path.stem
-            )
-        voice = PiperVoice(session=session, config=PiperConfig.from_dict(self._config))
-        try:
-            heard = voice.phonemize(_PROBE)
-        except Exception as error:
-            raise SpeechError(
-                f"the voice {self.path.stem} can't read its language {self.language!r}: {error}"
-            ) from error
-        if not any(heard):  # no dictionary: espeak-ng says so on stderr only
-            raise SpeechError(f"the voice {self.path.stem} can't read: Piper's espeak-ng data lacks {self.language!r}")
-        return voice
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise SpeechError(f"{path} is missing: it belongs to the voice, fetch it from the same place") from error
+    except (OSError, ValueError) as error:
+        raise SpeechError(f"{path} can't be read: {error}") from error
+    if not isinstance(config, dict):
+        raise SpeechError(f"{path} is not the configuration of a Piper voice")
+    return config
 
 
 def _frames(graph: Any) -> str | None:
@@ -319,47 +215,102 @@ class PiperSpeaker:
     ) -> None:
         if threads < 1:
             raise SpeechError(f"threads={threads}: a voice needs at least one")
-        if length_scale is not None and not 0.1 <= length_scale <= 10:
-            raise SpeechError(f"length_scale={length_scale} is out of range: 0.1 to 10")
-        if not 0 <= volume <= 200:
-            raise SpeechError(f"volume={volume} is out of range: 0 to 200")
+        if length_scale is not None:
+            check_range("length_scale", length_scale, 0.1, 10)
+        check_range("volume", volume, *VOLUMES)
         self._volume = np.float32(volume / 100)
-        self._file = VoiceFile(Path(path), threads)
-        said = self._file.inference
-        self._scales = np.array(
-            [
-                said.noise_scale,
-                said.length_scale if length_scale is None else length_scale,
-                said.noise_w,
-            ],
-            np.float32,
-        )
-        self._speaker = self._file.speaker(speaker)
+        self._path, self._threads = Path(path), threads
+        self.name = self._path.stem
+        if not self._path.is_file():
+            raise SpeechError(
+                f"there is no voice {self._path}; a Piper voice is a .onnx file with a .onnx.json beside it"
+            )
+        self._configure(self._path.with_name(f"{self._path.name}.json"), length_scale, speaker)
         self._load = threading.Lock()  # two first utterances load one voice, not two
         self._voice: Any = None
 
-    @property
-    def name(self) -> str:
-        return self._file.path.stem
-
-    @property
-    def rate_hz(self) -> int:
-        return self._file.rate_hz
-
-    @property
-    def language(self) -> str:
-        return self._file.language
+    def _configure(self, path: Path, length_scale: float | None, speaker: int | str | None) -> None:
+        """Read and check the voice's .json."""
+        self._config = config = _read_config(path)
+        try:
+            self.rate_hz = int(config["audio"]["sample_rate"])
+            self.language = str(config["espeak"]["voice"])
+            speakers = int(config["num_speakers"])
+            names = {str(name): int(id_) for name, id_ in (config.get("speaker_id_map") or {}).items()}
+            default = int(config.get("default_speaker_id") or 0)
+            said = config.get("inference") or {}
+            scales = _INFERENCE | {key: float(value) for key, value in said.items() if key in _INFERENCE}
+            lacking = [mark for mark in _MARKS if not config["phoneme_id_map"].get(mark)]
+            alphabet = config.get("phoneme_type", "espeak")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise SpeechError(f"{path} is not the configuration of a Piper voice: {what}") from error
+        if lacking or not 4000 <= self.rate_hz <= 192_000:
+            raise SpeechError(
+                f"{path} is not the configuration of a Piper voice: "
+                + (f"its phoneme_id_map has no {' '.join(lacking)}" if lacking else f"sample_rate is {self.rate_hz}")
+            )
+        if alphabet not in _ALPHABETS:
+            raise SpeechError(
+                f"the voice {self.name} has phonemes of type {alphabet!r}; only espeak and text can be read"
+            )
+        if length_scale is not None:
+            scales["length_scale"] = length_scale
+        self._scales = np.array(list(scales.values()), np.float32)
+        self._speaker: int | None = None
+        if speakers > 1:
+            number = default if speaker is None else names.get(speaker) if isinstance(speaker, str) else speaker
+            if number is None or not 0 <= number < speakers:
+                known = f", or by name: {', '.join(list(names)[:8])}" if names else ""
+                raise SpeechError(f"the voice {self.name} has no speaker {speaker!r}; 0 to {speakers - 1}{known}")
+            self._speaker = number
+        elif speaker not in (None, 0):
+            raise SpeechError(f"the voice {self.name} has one speaker, not {speaker!r}")
 
     def load(self) -> Any:
         """Load the voice now, some tenths of a second; gives piper's ``PiperVoice``.
 
         Raises:
-            SpeechError: piper is not installed, the file is no Piper voice, or its language is missing.
+            SpeechError: piper or onnx is not installed, the file is no Piper voice, or its language is missing.
         """
         with self._load:
             if self._voice is None:
-                self._voice = self._file.load()
+                self._voice = self._open()
             return self._voice
+
+    def _open(self) -> Any:
+        try:
+            from piper import PiperConfig, PiperVoice
+            from piper.phonemize_espeak import ESPEAK_DATA_DIR
+        except ImportError as error:
+            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
+        # espeak-ng inside piper ends the process, with exit(1), when its data is missing
+        if lost := [name for name in DATA_FILES if not (Path(ESPEAK_DATA_DIR) / name).is_file()]:
+            raise SpeechError(
+                f"Piper's espeak-ng data is missing, {ESPEAK_DATA_DIR} has no {', '.join(lost)}: "
+                "install it again with pip install --force-reinstall piper-tts"
+            )
+        try:
+            session = open_session(self._path, threads=self._threads, inner=_frames)
+        except ImportError as error:
+            raise SpeechError(f"Piper is not installed ({error}): {install('piper')}") from error
+        except Exception as error:
+            raise SpeechError(f"{self._path} is not an ONNX model that can be loaded: {error}") from error
+        inputs = {entry.name for entry in session.get_inputs()}
+        if not inputs >= _INPUTS or ("sid" in inputs) != (self._speaker is not None):
+            raise SpeechError(
+                f"{self._path} is not the model of this Piper voice: its inputs are {', '.join(sorted(inputs))}"
+            )
+        if len(session.get_outputs()) < 2:
+            logger.warning("the voice %s does not tell how long its words take: their times are guessed", self.name)
+        voice = PiperVoice(session=session, config=PiperConfig.from_dict(self._config))
+        try:
+            heard = voice.phonemize(_PROBE)
+        except Exception as error:
+            raise SpeechError(f"the voice {self.name} can't read its language {self.language!r}: {error}") from error
+        if not any(heard):  # no dictionary: espeak-ng says so on stderr only
+            raise SpeechError(f"the voice {self.name} can't read: Piper's espeak-ng data lacks {self.language!r}")
+        return voice
 
     def close(self) -> None:
         """Give the memory back; a later utterance loads the voice again."""
