@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Final
@@ -110,11 +110,25 @@ class EspeakSpeaker:
         def stopped() -> bool:
             return abandoned.is_set() or stop_event.is_set()
 
+        def take(block: SoundBlock) -> bool:
+            if stopped():
+                return False
+            queue.put(block)
+            return True
+
+        def synthesise() -> None:
+            try:
+                with espeak_library.held(stopped) as espeak:
+                    if espeak is not None:
+                        espeak.synthesise(piece, self._settings, take, end_pause=end_pause)
+            except Exception as error:  # noqa: BLE001 - it is raised by whoever listens
+                queue.put(error)
+            finally:
+                queue.put(None)
+
         # Not a daemon: one that is inside C when the interpreter ends would call back into nothing. It ends by itself,
         # at the end of the piece or one block after nobody wants it; nothing it waits for is the listener.
-        Thread(
-            target=_synthesise, args=(piece, self._settings, end_pause, queue, stopped), name="espeak", daemon=False
-        ).start()
+        Thread(target=synthesise, name="espeak", daemon=False).start()
         try:
             while (block := queue.get()) is not None:
                 if isinstance(block, Exception):
@@ -122,31 +136,6 @@ class EspeakSpeaker:
                 yield block
         finally:
             abandoned.set()
-
-
-def _synthesise(
-    piece: str,
-    settings: EspeakSettings,
-    end_pause: bool,
-    queue: SimpleQueue[SoundBlock | Exception | None],
-    stopped: Callable[[], bool],
-) -> None:
-    """The thread of a piece."""
-
-    def take(block: SoundBlock) -> bool:
-        if stopped():
-            return False
-        queue.put(block)
-        return True
-
-    try:
-        with espeak_library.held(stopped) as espeak:
-            if espeak is not None:
-                espeak.synthesise(piece, settings, take, end_pause=end_pause)
-    except Exception as error:  # noqa: BLE001 - it is raised by whoever listens
-        queue.put(error)
-    finally:
-        queue.put(None)
 
 
 class _Line:
