@@ -16,7 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from edgeagent.errors import EdgeAgentError
-from edgeagent.house.flat import DOCK, FRONT_DOOR, HEIGHT_M, OBJECTS, WALL, WIDTH_M, Flat, FlatRoom, the_flat
+from edgeagent.house.flat import (
+    DOCK,
+    FRONT_DOOR,
+    FRONT_DOOR_OUTLINE,
+    HEIGHT_M,
+    OBJECTS,
+    WALL,
+    WIDTH_M,
+    WINDOW_OUTLINE,
+    Flat,
+    FlatRoom,
+    the_flat,
+)
 from edgeagent.house.geometry import Point, Rect
 from edgeagent.house.picture import FRAME, PAPER, PIXELS_PER_M, Box, Disc, Label, Polygon, Polyline, Shape, picture, svg
 from edgeagent.house.scene import Snapshot
@@ -251,7 +263,7 @@ def _inside(point: Point, flat: Flat) -> _Cell:
     """The cell of a point; never on a wall of its room."""
     room = flat.locate(point.x, point.y)
     outline = next((one.outline for one in flat.rooms if one.name == room), Rect(0.0, 0.0, WIDTH_M, HEIGHT_M))
-    if any(door.outline.contains(point.x, point.y) for door in flat.doors):
+    if any(door.contains(point.x, point.y) for door in flat.doors):
         return _row(point.y), _column(point.x)
     row = min(max(_row(point.y), _row(outline.y1) + 1), _row(outline.y0) - 1)
     return row, min(max(_column(point.x), _column(outline.x0) + 1), _column(outline.x1) - 1)
@@ -285,15 +297,12 @@ def _draw_walls(grid: _Grid, flat: Flat) -> None:
             for at in range(_row(box.y1), _row(box.y0)):
                 links[at, column] = links.get((at, column), 0) | _DOWN
                 links[at + 1, column] = links.get((at + 1, column), 0) | _UP
-    front_door, window = flat.landmark(FRONT_DOOR), flat.landmark("window")
-    if front_door is not None:
-        box = front_door.outline
-        for row in range(_row(box.y1), _row(box.y0) + 1):
-            grid.put((row, _column(box.centre.x)), "┃", _STYLE_LIT)
-    if window is not None:
-        box = window.outline
-        for column in range(_column(box.x0), _column(box.x1) + 1):
-            grid.put((_row(box.centre.y), column), "═", "cyan")
+    box = FRONT_DOOR_OUTLINE
+    for row in range(_row(box.y1), _row(box.y0) + 1):
+        grid.put((row, _column(box.centre.x)), "┃", _STYLE_LIT)
+    box = WINDOW_OUTLINE
+    for column in range(_column(box.x0), _column(box.x1) + 1):
+        grid.put((_row(box.centre.y), column), "═", "cyan")
     for cell, link in links.items():
         grid.put(cell, _LINES[link], "")
 

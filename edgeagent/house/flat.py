@@ -90,18 +90,6 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """An opening in a wall between two rooms."""
-
-    rooms: tuple[str, str]
-    outline: Rect
-
-    @property
-    def width_m(self) -> float:
-        return max(self.outline.x1 - self.outline.x0, self.outline.y1 - self.outline.y0)
-
-
-@dataclass(frozen=True, slots=True)
 class Landmark:
     """A named place that is not a room: what it is, and where the robot stands when it has arrived, facing it."""
 
@@ -117,7 +105,8 @@ class Flat:
 
     rooms: tuple[FlatRoom, ...]
     obstacles: tuple[Obstacle, ...]
-    doors: tuple[Door, ...]
+    doors: tuple[Rect, ...]
+    """Openings in walls between two rooms."""
     landmarks: tuple[Landmark, ...]
     surfaces: tuple[tuple[str, Point], ...]
     """Spots where objects lie: the furniture's name, empty for the floor, and the point."""
@@ -149,33 +138,12 @@ def _rooms() -> tuple[FlatRoom, ...]:
     )
 
 
-#: Lines of wall: horizontal?, the fixed coordinate, from, to, and the doors in it: from, to and the two rooms.
-_WALLS: Final[tuple[tuple[bool, float, float, float, tuple[tuple[float, float, str, str], ...]], ...]] = (
+#: Lines of wall: horizontal?, the fixed coordinate, from, to, and the doors in it: from, to.
+_WALLS: Final[tuple[tuple[bool, float, float, float, tuple[tuple[float, float], ...]], ...]] = (
     (True, 9.0, 0.0, 12.0, ()),
-    (
-        True,
-        6.3,
-        0.0,
-        12.0,
-        (
-            (1.4, 2.4, "garage", "hallway"),
-            (4.6, 5.6, "kitchen", "hallway"),
-            (7.6, 8.5, "bathroom", "hallway"),
-            (9.2, 10.2, "office", "hallway"),
-        ),
-    ),
-    (
-        True,
-        5.0,
-        0.0,
-        12.0,
-        (
-            (0.7, 1.6, "living room", "hallway"),
-            (5.8, 6.8, "living room", "hallway"),
-            (9.0, 10.0, "bedroom", "hallway"),
-        ),
-    ),
-    (True, 1.4, 0.0, 8.6, ((6.6, 7.8, "living room", "balcony"),)),
+    (True, 6.3, 0.0, 12.0, ((1.4, 2.4), (4.6, 5.6), (7.6, 8.5), (9.2, 10.2))),
+    (True, 5.0, 0.0, 12.0, ((0.7, 1.6), (5.8, 6.8), (9.0, 10.0))),
+    (True, 1.4, 0.0, 8.6, ((6.6, 7.8),)),
     (True, 0.0, 3.6, 12.0, ()),
     (False, 0.0, 1.4, 5.2, ()),
     (False, 0.0, 6.1, 9.0, ()),
@@ -211,23 +179,51 @@ _FURNITURE: Final = (
     ("plant", "balcony", Rect(8.1, 0.05, 8.55, 0.5)),
 )
 
-_WINDOW: Final = Rect(0.8, 1.35, 2.6, 1.45)
-_FRONT_DOOR: Final = Rect(-0.05, 5.2, 0.05, 6.1)
-_DOCK: Final = Rect(11.3, 5.4, 11.95, 5.9)
+#: Spots where objects lie: the furniture's name, empty for the floor, and the point.
+_SURFACES: Final = (
+    ("dining table", 2.2, 2.8),
+    ("dining table", 1.3, 3.4),
+    ("sofa", 3.6, 4.3),
+    ("sofa", 4.9, 4.3),
+    ("shelf", 4.1, 1.7),
+    ("shelf", 5.3, 1.7),
+    ("counter", 4.1, 8.5),
+    ("counter", 4.9, 8.5),
+    ("counter", 5.7, 8.5),
+    ("desk", 11.35, 7.3),
+    ("desk", 11.35, 8.3),
+    ("shelf", 9.4, 8.7),
+    ("bed", 10.1, 2.2),
+    ("bed", 10.4, 3.15),
+    ("dresser", 10.7, 0.4),
+    ("sink", 8.4, 8.5),
+    ("bathtub", 7.45, 7.6),
+    ("workbench", 0.6, 8.5),
+    ("workbench", 1.9, 8.5),
+    ("shelf", 3.3, 7.6),
+    ("shelf", 3.3, 5.25),
+    ("bench", 4.3, 0.35),
+    ("", 7.9, 2.1),
+    ("", 11.3, 4.3),
+)
+
+WINDOW_OUTLINE: Final = Rect(0.8, 1.35, 2.6, 1.45)
+FRONT_DOOR_OUTLINE: Final = Rect(-0.05, 5.2, 0.05, 6.1)
+DOCK_OUTLINE: Final = Rect(11.3, 5.4, 11.95, 5.9)
 """A plate on the floor that the robot rolls onto: no obstacle."""
 
 _EAST, _NORTH, _WEST, _SOUTH = 0.0, math.pi / 2, math.pi, -math.pi / 2
 
 
-def _walls() -> tuple[tuple[Obstacle, ...], tuple[Door, ...]]:
+def _walls() -> tuple[tuple[Obstacle, ...], tuple[Rect, ...]]:
     half = WALL_M / 2
     walls: list[Obstacle] = []
-    doors: list[Door] = []
+    doors: list[Rect] = []
     for horizontal, at, start, end, openings in _WALLS:
         edge = start - half
-        for low, high, *rooms in openings:
+        for low, high in openings:
             walls.append(Obstacle(WALL, _bar(horizontal, at, edge, low)))
-            doors.append(Door((rooms[0], rooms[1]), _bar(horizontal, at, low, high)))
+            doors.append(_bar(horizontal, at, low, high))
             edge = high
         walls.append(Obstacle(WALL, _bar(horizontal, at, edge, end + half)))
     return tuple(walls), tuple(doors)
@@ -245,42 +241,14 @@ def the_flat() -> Flat:
     furniture = tuple(Obstacle(name, outline, room) for name, room, outline in _FURNITURE)
     outlines = {piece.name: piece.outline for piece in furniture if piece.name != "shelf"}
     landmarks = (
-        Landmark(FRONT_DOOR, "hallway", _FRONT_DOOR, Pose(0.5, 5.65, _WEST)),
-        Landmark(DOCK, "hallway", _DOCK, Pose(10.95, 5.65, _EAST)),
+        Landmark(FRONT_DOOR, "hallway", FRONT_DOOR_OUTLINE, Pose(0.5, 5.65, _WEST)),
+        Landmark(DOCK, "hallway", DOCK_OUTLINE, Pose(10.95, 5.65, _EAST)),
         Landmark("dining table", "living room", outlines["dining table"], Pose(2.8, 3.05, _WEST)),
         Landmark("sofa", "living room", outlines["sofa"], Pose(4.2, 3.7, _NORTH)),
         Landmark("desk", "office", outlines["desk"], Pose(10.8, 7.8, _EAST)),
         Landmark("fridge", "kitchen", outlines["fridge"], Pose(6.4, 7.9, _NORTH)),
-        Landmark("window", "living room", _WINDOW, Pose(1.7, 1.85, _SOUTH)),
+        Landmark("window", "living room", WINDOW_OUTLINE, Pose(1.7, 1.85, _SOUTH)),
     )
-    surfaces = tuple(
-        (name, Point(x, y))
-        for name, x, y in (
-            ("dining table", 2.2, 2.8),
-            ("dining table", 1.3, 3.4),
-            ("sofa", 3.6, 4.3),
-            ("sofa", 4.9, 4.3),
-            ("shelf", 4.1, 1.7),
-            ("shelf", 5.3, 1.7),
-            ("counter", 4.1, 8.5),
-            ("counter", 4.9, 8.5),
-            ("counter", 5.7, 8.5),
-            ("desk", 11.35, 7.3),
-            ("desk", 11.35, 8.3),
-            ("shelf", 9.4, 8.7),
-            ("bed", 10.1, 2.2),
-            ("bed", 10.4, 3.15),
-            ("dresser", 10.7, 0.4),
-            ("sink", 8.4, 8.5),
-            ("bathtub", 7.45, 7.6),
-            ("workbench", 0.6, 8.5),
-            ("workbench", 1.9, 8.5),
-            ("shelf", 3.3, 7.6),
-            ("shelf", 3.3, 5.25),
-            ("bench", 4.3, 0.35),
-            ("", 7.9, 2.1),
-            ("", 11.3, 4.3),
-        )
-    )
-    front_door = (Obstacle(FRONT_DOOR, _FRONT_DOOR),)
-    return Flat(_rooms(), walls + front_door + furniture, doors, landmarks, surfaces)
+    surfaces = tuple((name, Point(x, y)) for name, x, y in _SURFACES)
+    obstacles = (*walls, Obstacle(FRONT_DOOR, FRONT_DOOR_OUTLINE), *furniture)
+    return Flat(_rooms(), obstacles, doors, landmarks, surfaces)

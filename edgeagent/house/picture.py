@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from xml.sax.saxutils import escape
 
-from edgeagent.house.flat import DOCK, FRONT_DOOR, HEIGHT_M, WALL, WIDTH_M, Flat, the_flat
+from edgeagent.house.flat import (
+    DOCK_OUTLINE,
+    FRONT_DOOR_OUTLINE,
+    HEIGHT_M,
+    WALL,
+    WIDTH_M,
+    WINDOW_OUTLINE,
+    Flat,
+    the_flat,
+)
 from edgeagent.house.geometry import Point, Pose, Rect
 from edgeagent.house.scene import Snapshot
 
@@ -236,25 +245,15 @@ def picture(now: Snapshot) -> tuple[Shape, ...]:
     things = _things(now, placer)
     shapes: list[Shape] = [Box(FRAME, PAPER)]
     shapes += [Box(room.outline, _ROOMS[room.name]) for room in flat.rooms]
-    if dock := flat.landmark(DOCK):
-        shapes.append(Box(dock.outline, "#cdeccd", "#4f9d57", 0.06))
+    shapes.append(Box(DOCK_OUTLINE, "#cdeccd", "#4f9d57", 0.06))
     shapes += [Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06) for one in flat.obstacles if one.room]
     shapes += [Box(one.outline, _WALL) for one in flat.obstacles if one.name == WALL]
-    shapes += _openings(flat)
+    shapes += [Box(door, "#f7f1e3") for door in flat.doors]
+    shapes += [Box(WINDOW_OUTLINE, "#8fd0ee", "#4f93b3"), Box(FRONT_DOOR_OUTLINE, "#a8713c", "#7d5128")]
     shapes += _way(now)
     shapes += names
     shapes += _other_names(flat, placer)
     return (*shapes, *things, *person, *robot, *_legend(now))
-
-
-def _openings(flat: Flat) -> list[Shape]:
-    shapes: list[Shape] = [Box(door.outline, "#f7f1e3") for door in flat.doors]
-    window, front_door = flat.landmark("window"), flat.landmark(FRONT_DOOR)
-    if window is not None:
-        shapes.append(Box(window.outline, "#8fd0ee", "#4f93b3"))
-    if front_door is not None:
-        shapes.append(Box(front_door.outline, "#a8713c", "#7d5128"))
-    return shapes
 
 
 def _room_names(flat: Flat, now: Snapshot, placer: Placer) -> list[Shape]:
