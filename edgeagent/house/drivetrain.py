@@ -1,4 +1,4 @@
-"""The differential-drive base: two wheels with limits on speed and acceleration, a bumper, and odometry.
+"""The differential-drive base: two wheels with limits on speed and acceleration, and a bumper.
 
 Stepped by the scene, 10 ms at a time, under the world's lock. Knows nothing of maps: what is in the way it asks.
 ``FlatBase`` puts it among the walls of the flat, by the wall's clock, for ``base_tools``.
@@ -38,7 +38,8 @@ class Battery:
     @property
     def percent(self) -> int:
         """Rounded; 0 only when it is empty."""
-        return -(-self.energy_mj * 100 // CAPACITY_MJ) if self.energy_mj < CAPACITY_MJ // 100 else self._rounded()
+        rounded = (self.energy_mj * 100 + CAPACITY_MJ // 2) // CAPACITY_MJ
+        return rounded or int(not self.empty)
 
     @property
     def empty(self) -> bool:
@@ -48,9 +49,6 @@ class Battery:
         """Lets that many steps of 10 ms pass, all alike."""
         gain = _CHARGING_MJ if charging else -(_MOVING_MJ if moving else _IDLE_MJ)
         self.energy_mj = min(CAPACITY_MJ, max(0, self.energy_mj + gain * steps))
-
-    def _rounded(self) -> int:
-        return (self.energy_mj * 100 + CAPACITY_MJ // 2) // CAPACITY_MJ
 
 
 STEP_S: Final = 0.01
@@ -62,47 +60,12 @@ class Limits:
     """Abilities of the base."""
 
     radius_m: float = 0.2
-    track_m: float = 0.3
-    """Between the wheels."""
     speed_mps: float = 0.5
     acceleration_mps2: float = 1.0
     braking_mps2: float = 4.0
     turn_rate_rps: float = math.radians(90)
     turn_acceleration_rps2: float = math.radians(540)
     turn_braking_rps2: float = math.radians(900)
-    tick_m: float = 2 * math.pi * 0.05 / 2048
-    """Way of a wheel between two ticks of its encoder: 2,048 ticks a turn, 5 cm of radius."""
-
-
-class WheelOdometry:
-    """Pose that the base believes to have, from the ticks of its wheel encoders alone."""
-
-    __slots__ = ("_left_m", "_left_ticks", "_limits", "_right_m", "_right_ticks", "heading", "x", "y")
-
-    def __init__(self, pose: Pose, limits: Limits) -> None:
-        self.x, self.y, self.heading = pose.x, pose.y, pose.heading
-        self._limits = limits
-        self._left_m = self._right_m = 0.0
-        self._left_ticks = self._right_ticks = 0
-
-    def roll(self, left_m: float, right_m: float) -> None:
-        """Takes the way that each wheel rolled; whole ticks count, the rest stays for the next time."""
-        self._left_m += left_m
-        self._right_m += right_m
-        tick_m = self._limits.tick_m
-        left, right = math.floor(self._left_m / tick_m), math.floor(self._right_m / tick_m)
-        left_moved, right_moved = (left - self._left_ticks) * tick_m, (right - self._right_ticks) * tick_m
-        self._left_ticks, self._right_ticks = left, right
-        turned = (right_moved - left_moved) / self._limits.track_m
-        forward = (left_moved + right_moved) / 2
-        middle = self.heading + turned / 2
-        self.x += forward * math.cos(middle)
-        self.y += forward * math.sin(middle)
-        self.heading += turned
-
-    @property
-    def pose(self) -> Pose:
-        return Pose(self.x, self.y, math.remainder(self.heading, math.tau))
 
 
 class Drivetrain:
@@ -124,7 +87,6 @@ class Drivetrain:
         "heading",
         "limits",
         "odometer_m",
-        "odometry",
         "rotated",
         "speed",
         "speed_limit",
@@ -134,15 +96,14 @@ class Drivetrain:
         "y",
     )
 
-    def __init__(self, start: Pose, obstacle_at: Callable[[float, float], str], limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, start: Pose, obstacle_at: Callable[[float, float], str]) -> None:
+        self.limits = Limits()
         self.x, self.y, self.heading = start.x, start.y, start.heading
         self.speed = self.turn_rate = 0.0
         self.travelled_m = self.rotated = self.odometer_m = 0.0
         self.contact = ""
         self.speed_limit = 1.0
         self.halted = False
-        self.odometry = WheelOdometry(start, self.limits)
         self._obstacle_at = obstacle_at
 
     @property
@@ -178,17 +139,13 @@ class Drivetrain:
             x, y = self.x + forward * math.cos(middle), self.y + forward * math.sin(middle)
             self.contact = self._obstacle_at(x, y)
             if self.contact:
-                self.speed = forward = 0.0
+                self.speed = 0.0
             else:
                 self.x, self.y = x, y
                 self.travelled_m += forward
                 self.odometer_m += abs(forward)
-        else:
-            forward = 0.0
         self.heading += turned
         self.rotated += turned
-        half = turned * self.limits.track_m / 2
-        self.odometry.roll(forward - half, forward + half)
 
 
 def _approach(now: float, goal: float, gain: float, braking: float) -> float:

@@ -188,10 +188,7 @@ class Snapshot:
     time_s: float
     clock: str
     robot: Pose
-    odometry: Pose
-    speed_mps: float
     person: Pose
-    person_walks: bool
     battery_percent: int
     charging: bool
     holding: str
@@ -327,10 +324,7 @@ class Scene:
             time_s=self.time_s,
             clock=self.clock,
             robot=base.pose,
-            odometry=base.odometry.pose,
-            speed_mps=base.speed,
             person=Pose(person.x, person.y, person.heading),
-            person_walks=person.walking,
             battery_percent=self.battery.percent,
             charging=self.docked,
             holding=self.held,
