@@ -239,7 +239,8 @@ class HouseRobot:
             base, person = self.world.scene.base, self.world.scene.person
             pose, radius_m, you = base.pose, base.limits.radius_m, person.point
         nearest = self.world.scene.obstacles.nearest(pose.x, pose.y)
-        name, gap_m, towards = nearest.name, nearest.distance_m - radius_m, nearest.point
+        name, towards = nearest.name, nearest.outline.nearest(pose.x, pose.y)
+        gap_m = towards.distance(pose) - radius_m
         if (to_person := you.distance(pose) - RADIUS_M - radius_m) < gap_m:
             name, gap_m, towards = PERSON, to_person, you
         bearing = math.degrees(math.remainder(pose.point.bearing(towards) - pose.heading, math.tau))

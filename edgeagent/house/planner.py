@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,15 +27,6 @@ from edgeagent.house.geometry import Point, Rect
 _CELL_M: Final = 0.05
 _MARGIN_M: Final = 0.5
 """The grid reaches this far beyond the flat."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nearest:
-    """The nearest obstacle: its name, the metres to it and its nearest point."""
-
-    name: str
-    distance_m: float
-    point: Point
 
 
 class Obstacles:
@@ -71,10 +61,9 @@ class Obstacles:
                 found, least = obstacle, distance
         return found
 
-    def nearest(self, x: float, y: float) -> Nearest:
+    def nearest(self, x: float, y: float) -> Obstacle:
         """The nearest obstacle of a point."""
-        obstacle = min(self.all, key=lambda one: one.outline.distance(x, y))
-        return Nearest(obstacle.name, obstacle.outline.distance(x, y), obstacle.outline.nearest(x, y))
+        return min(self.all, key=lambda one: one.outline.distance(x, y))
 
     def free_way(self, start: Point, heading: float, radius_m: float) -> tuple[float, Obstacle]:
         """Metres that a disc can move in a straight line, and what it then touches."""
@@ -199,12 +188,7 @@ class Planner:
 
     def __init__(self, obstacles: Obstacles) -> None:
         self._obstacles: Final = obstacles
-        self._lock: Final = threading.Lock()
-        boxes = [(one.outline, CLEARANCE_M) for one in obstacles.all]
-        self._octagons: Final = _Octagons(boxes)
-        self._built = False
-        self._nodes: _Floats = np.empty((0, 2))
-        self._edges: list[list[tuple[int, float]]] = []
+        self._octagons: Final = _Octagons([(one.outline, CLEARANCE_M) for one in obstacles.all])
         self.plan: Final = functools.lru_cache(maxsize=1024)(self._plan)
 
     def _plan(self, start: Point, goal: Point, avoid: Bystander | None = None) -> tuple[Point, ...] | None:
@@ -213,7 +197,6 @@ class Planner:
         From a start that is too near to an obstacle, or to whom it shall avoid, the way first leads straight into the
         open. A goal too near to an obstacle is replaced by the nearest free point.
         """
-        self._build()
         free_start, free_goal = self._way_out(start, avoid) or self.open_spot(start), self.open_spot(goal)
         if free_start is None or free_goal is None:
             return None
@@ -227,17 +210,13 @@ class Planner:
         inside = self._octagons.contain(np.array([(point.x, point.y)]))
         return not inside[0] and the_flat().locate(point.x, point.y) is not None
 
-    def open_spot(self, point: Point, toward: float = 0.0) -> Point | None:
-        """The point itself if it is open, else the nearest open one that can be reached straight from it.
-
-        Args:
-            toward: The direction to try first.
-        """
+    def open_spot(self, point: Point) -> Point | None:
+        """The point itself if it is open, else the nearest open one that can be reached straight from it."""
         if self.is_open(point):
             return point
         for ring in range(1, round(_ESCAPE_REACH_M / _ESCAPE_STEP_M) + 1):
             for turn in range(24):
-                spot = point.along(toward + turn * math.tau / 24, ring * _ESCAPE_STEP_M)
+                spot = point.along(turn * math.tau / 24, ring * _ESCAPE_STEP_M)
                 if self.is_open(spot) and self._obstacles.clear_line(point, spot, _BODY_M):
                     return spot
         return None
@@ -274,26 +253,27 @@ class Planner:
                     return spot
         return None
 
-    def _build(self) -> None:
-        with self._lock:
-            if self._built:
-                return
-            corners = np.array([c for one in self._obstacles.all for c in _corners(one.outline, CLEARANCE_M)])
-            inside = np.array([the_flat().locate(x, y) is not None for x, y in corners])
-            self._nodes = np.unique(corners[inside & ~self._octagons.contain(corners)], axis=0)
-            self._edges = [[] for _ in self._nodes]
-            for index, node in enumerate(self._nodes[:-1]):
-                later = self._nodes[index + 1 :]
-                for offset in np.flatnonzero(~self._octagons.block(node, later)):
-                    other = index + 1 + int(offset)
-                    distance = float(np.hypot(*(self._nodes[other] - node)))
-                    self._edges[index].append((other, distance))
-                    self._edges[other].append((index, distance))
-            self._built = True
+    @functools.cached_property
+    def _graph(self) -> tuple[_Floats, list[list[tuple[int, float]]]]:
+        """The corners that lie in free space, shape (n, 2), and of each those that it sees, with the metres to them.
+
+        Two threads that ask for it first build the same one twice.
+        """
+        corners = np.array([c for one in self._obstacles.all for c in _corners(one.outline, CLEARANCE_M)])
+        inside = np.array([the_flat().locate(x, y) is not None for x, y in corners])
+        nodes = np.unique(corners[inside & ~self._octagons.contain(corners)], axis=0)
+        edges: list[list[tuple[int, float]]] = [[] for _ in nodes]
+        for index, node in enumerate(nodes[:-1]):
+            for offset in np.flatnonzero(~self._octagons.block(node, nodes[index + 1 :])):
+                other = index + 1 + int(offset)
+                distance = float(np.hypot(*(nodes[other] - node)))
+                edges[index].append((other, distance))
+                edges[other].append((index, distance))
+        return nodes, edges
 
     def _search(self, start: Point, goal: Point, avoid: Bystander | None) -> tuple[Point, ...] | None:
         """A* over the graph with start, goal and the corners around ``avoid`` added."""
-        nodes, extra = self._nodes, [(goal.x, goal.y), (start.x, start.y)]
+        nodes, extra = self._graph[0], [(goal.x, goal.y), (start.x, start.y)]
         around: _Octagons | None = None
         if avoid is not None:
             keep = min(avoid.keep_m, (start.distance(avoid.centre) - 0.01) / _CIRCUMSCRIBED)
@@ -307,7 +287,11 @@ class Planner:
         goal_index, start_index = len(nodes), len(nodes) + 1
         links: dict[int, list[tuple[int, float]]] = {}
         for index in range(goal_index, len(points)):
-            for other in self._visible(points, index, around):
+            blocked = self._octagons.block(points[index], points)
+            if around is not None:
+                blocked |= around.block(points[index], points)
+            blocked[index] = True
+            for other in map(int, np.flatnonzero(~blocked)):
                 distance = float(np.hypot(*(points[other] - points[index])))
                 links.setdefault(index, []).append((other, distance))
                 links.setdefault(other, []).append((index, distance))
@@ -334,15 +318,8 @@ class Planner:
                     heapq.heappush(queue, (cost + math.hypot(goal.x - x, goal.y - y), other))
         return None
 
-    def _visible(self, points: _Floats, index: int, around: _Octagons | None) -> list[int]:
-        blocked = self._octagons.block(points[index], points)
-        if around is not None:
-            blocked |= around.block(points[index], points)
-        blocked[index] = True
-        return [int(other) for other in np.flatnonzero(~blocked)]
-
     def _edges_from(self, index: int, points: _Floats, around: _Octagons | None) -> list[tuple[int, float]]:
-        edges = self._edges[index]
+        edges = self._graph[1][index]
         if around is None or not edges:
             return edges
         blocked = around.block(points[index], points[[other for other, _ in edges]])

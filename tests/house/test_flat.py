@@ -54,7 +54,8 @@ def test_every_room_is_reached_through_doors_of_at_least_90_cm() -> None:
 
 def test_a_door_is_a_gap_between_two_rooms() -> None:
     for door in FLAT.doors:
-        assert the_obstacles().nearest(door.centre.x, door.centre.y).distance_m >= 0.45 - 1e-9
+        x, y = door.centre.x, door.centre.y
+        assert the_obstacles().nearest(x, y).outline.distance(x, y) >= 0.45 - 1e-9
         assert len(_beside(door)) == 2
 
 
@@ -123,4 +124,4 @@ def test_every_spot_of_an_object_can_be_reached(on: str, at: Point) -> None:
     if on:
         assert any(one.name == on and one.outline.contains(at.x, at.y) for one in FLAT.obstacles)
     else:
-        assert the_obstacles().nearest(at.x, at.y).distance_m > CLEARANCE_M
+        assert the_obstacles().nearest(at.x, at.y).outline.distance(at.x, at.y) > CLEARANCE_M

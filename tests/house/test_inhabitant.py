@@ -14,7 +14,7 @@ def test_the_person_visits_many_rooms_and_never_crosses_a_wall() -> None:
         if step % 10 == 0:
             rooms.add(the_flat().locate(person.x, person.y))
             if person.walking:
-                least = min(least, the_obstacles().nearest(person.x, person.y).distance_m)
+                least = min(least, the_obstacles().nearest(person.x, person.y).outline.distance(person.x, person.y))
     assert len(rooms - {None}) >= 6
     assert None not in rooms
     assert least >= RADIUS_M - 1e-6

@@ -100,7 +100,7 @@ def test_ways_keep_their_distance_from_every_obstacle() -> None:
         for a, b in itertools.pairwise(way):
             for part in range(51):
                 x, y = a.x + (b.x - a.x) * part / 50, a.y + (b.y - a.y) * part / 50
-                assert the_obstacles().nearest(x, y).distance_m >= CLEARANCE_M - 1e-6
+                assert the_obstacles().nearest(x, y).outline.distance(x, y) >= CLEARANCE_M - 1e-6
 
 
 def test_a_way_around_somebody_keeps_the_distance_asked_for() -> None:
