@@ -24,7 +24,6 @@ from edgeagent.tools import Tool
 if TYPE_CHECKING:
     from edgeagent.app.conversation import Conversation
 
-MAP_FILES: Final = ("map.svg", "map.png")
 _CANCEL: Final = "cancel that"
 _REPEAT: Final = "repeat that"
 _NEVER_BEGAN: Final = frozenset({"unknown", "invalid", "blocked", "declined", "denied", "skipped", "not_run"})
@@ -130,16 +129,18 @@ class Slash:
         if robot is None:
             self._complain("this robot has no map")
             return
-        from edgeagent.house.draw import terminal_map, write_map
+        from edgeagent.house.picture import map_png, map_svg
+        from edgeagent.house.text_map import terminal_map
 
         now = robot.world.snapshot()
         self._say(_marked_up(terminal_map(now, colour=True)) if self._colour else terminal_map(now))
         written = []
-        for name in MAP_FILES:
+        for path, drawn in ((Path.cwd() / "map.svg", map_svg), (Path.cwd() / "map.png", map_png)):
             try:
-                written.append(str(write_map(now, Path.cwd() / name)))
+                path.write_bytes(drawn(now))
+                written.append(str(path))
             except (OSError, ImportError) as error:
-                self._complain(f"{name} was not written: {error}")
+                self._complain(f"{path.name} was not written: {error}")
         if written:
             self._note(f"written to {' and '.join(written)}")
 

@@ -193,12 +193,12 @@ def map_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
         return None
 
     def drawn() -> tuple[str, bytes]:
-        from edgeagent.house.draw import map_svg
+        from edgeagent.house.picture import map_svg
 
         robot = app.robot
         if robot is None:
             raise EdgeAgentError("this robot has no map")
-        return "image/svg+xml", map_svg(robot.world.snapshot()).encode()
+        return "image/svg+xml", map_svg(robot.world.snapshot())
 
     return drawn
 

@@ -15,14 +15,14 @@ __getattr__ = front(
     {
         "drivetrain": "Battery CAPACITY_MJ Drivetrain FlatBase Limits STEP_S TOUCHED",
         "command_report": "announcement report",
-        "draw": "map_png map_svg terminal_map write_map",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",
         "geometry": "Point Pose Rect disc_reached length wrap",
         "house": "HouseRobot",
         "motion": "Program ProgramEnd",
-        "picture": "Placer",
+        "picture": "Placer map_png map_svg",
         "planner": "CLEARANCE_M Bystander the_obstacles the_planner",
         "scene": "PERSON RADIUS_M Inhabitant Scene Snapshot",
+        "text_map": "terminal_map",
         "world": "FairLock World",
     },
 )

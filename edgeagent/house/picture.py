@@ -1,15 +1,17 @@
-"""The map as a list of shapes, in metres: what to draw, not how. ``svg`` and ``png`` draw it.
+"""``/map`` as a picture: a list of shapes, in metres, and SVG and PNG as two ways to draw them.
 
-Later shapes lie on top of earlier ones. Knows nothing of pixels.
+Later shapes lie on top of earlier ones.
 """
 
 from __future__ import annotations
 
+import functools
+import io
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from xml.sax.saxutils import escape
 
 from edgeagent.house.flat import (
@@ -25,67 +27,8 @@ from edgeagent.house.flat import (
 from edgeagent.house.geometry import Point, Pose, Rect
 from edgeagent.house.scene import Snapshot
 
-PIXELS_PER_M: Final = 100
-_EDGE_M: Final = 0.02
-_HALO: Final = 0.22
-"""Of the size of the text."""
-
-
-def svg(shapes: Sequence[Shape]) -> str:
-    """A complete SVG document."""
-    width, height = FRAME.x1 - FRAME.x0, FRAME.y1 - FRAME.y0
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * PIXELS_PER_M:.0f}" '
-        f'height="{height * PIXELS_PER_M:.0f}" viewBox="0 0 {_n(width)} {_n(height)}" '
-        'font-family="DejaVu Sans, Verdana, sans-serif" stroke-linecap="round" stroke-linejoin="round">'
-    )
-    return "\n".join((head, *(_element(shape) for shape in shapes), "</svg>", ""))
-
-
-def _element(shape: Shape) -> str:
-    match shape:
-        case Box(outline, fill, edge, corner):
-            return (
-                f'<rect x="{_x(outline.x0)}" y="{_y(outline.y1)}" width="{_n(outline.x1 - outline.x0)}" '
-                f'height="{_n(outline.y1 - outline.y0)}" rx="{_n(corner)}" fill="{fill}"{_stroke(edge)}/>'
-            )
-        case Polyline(points, colour, width, opacity):
-            return (
-                f'<polyline points="{_points(points)}" fill="none" stroke="{colour}" '
-                f'stroke-width="{_n(width)}" stroke-opacity="{_n(opacity)}"/>'
-            )
-        case Disc(centre, radius, fill, edge):
-            at = f'cx="{_x(centre.x)}" cy="{_y(centre.y)}"'
-            return f'<circle {at} r="{_n(radius)}" fill="{fill}"{_stroke(edge)}/>'
-        case Polygon(points, fill):
-            return f'<polygon points="{_points(points)}" fill="{fill}"/>'
-        case Label(text, at, size, colour, anchor, halo):
-            ring = f' stroke="{PAPER}" stroke-width="{_n(size * _HALO)}" paint-order="stroke"' if halo else ""
-            # Browsers place the baseline; 0.35 of the size below the middle of lower-case letters.
-            return (
-                f'<text x="{_x(at.x)}" y="{_y(at.y - 0.35 * size)}" font-size="{_n(size)}" fill="{colour}" '
-                f'text-anchor="{anchor}"{ring}>{escape(text)}</text>'
-            )
-
-
-def _stroke(edge: str) -> str:
-    return f' stroke="{edge}" stroke-width="{_EDGE_M}"' if edge else ""
-
-
-def _points(points: Sequence[Point]) -> str:
-    return " ".join(f"{_x(point.x)},{_y(point.y)}" for point in points)
-
-
-def _x(metres: float) -> str:
-    return _n(metres - FRAME.x0)
-
-
-def _y(metres: float) -> str:
-    return _n(FRAME.y1 - metres)
-
-
-def _n(value: float) -> str:
-    return re.sub(r"\.?0+$", "", f"{value:.3f}")
+if TYPE_CHECKING:
+    from PIL import ImageDraw, ImageFont
 
 
 _LETTER: Final = 0.54
@@ -149,15 +92,16 @@ _ROBOT: Final = "#1b5fae"
 _PERSON: Final = "#d9782d"
 _LAMP: Final = "#f5c518"
 _ROOMS: Final = {
-    "kitchen": "#fdeccf",
-    "living room": "#e6f0dc",
-    "bedroom": "#e9e3f3",
-    "bathroom": "#d9eef3",
-    "hallway": "#f1eee8",
-    "office": "#dfe8f7",
-    "garage": "#e6e4e1",
-    "balcony": "#dff0e6",
+    "kitchen": ("#fdeccf", Point(5.2, 6.85)),
+    "living room": ("#e6f0dc", Point(6.9, 2.6)),
+    "bedroom": ("#e9e3f3", Point(10.4, 1.05)),
+    "bathroom": ("#d9eef3", Point(8.02, 6.72)),
+    "hallway": ("#f1eee8", Point(6.9, 5.65)),
+    "office": ("#dfe8f7", Point(10.9, 6.62)),
+    "garage": ("#e6e4e1", Point(1.8, 7.85)),
+    "balcony": ("#dff0e6", Point(6.1, 0.35)),
 }
+"""Colour of each room, and where its name stands, in metres."""
 _THINGS: Final = {"red cube": "#d33a2f", "blue ball": "#2f6fd3", "green box": "#3a9a4a", "apple": "#c8434f"}
 _THING: Final = "#8a5a2b"
 _THING_M: Final = 0.07
@@ -222,29 +166,17 @@ class Label:
 
 Shape = Box | Polyline | Disc | Polygon | Label
 
-#: Where room names stand, in metres.
-_NAMES_AT: Final = {
-    "kitchen": Point(5.2, 6.85),
-    "living room": Point(6.9, 2.6),
-    "bedroom": Point(10.4, 1.05),
-    "bathroom": Point(8.02, 6.72),
-    "hallway": Point(6.9, 5.65),
-    "office": Point(10.9, 6.62),
-    "garage": Point(1.8, 7.85),
-    "balcony": Point(6.1, 0.35),
-}
 
-
-def picture(now: Snapshot) -> tuple[Shape, ...]:
+def _picture(now: Snapshot) -> tuple[Shape, ...]:
     """The flat with everything in it at that moment."""
     flat = the_flat()
     walls = [one.outline for one in flat.obstacles if not one.room]
-    placer = Placer([*walls, *(_around(point, _THING_M) for point in (thing.at for thing in now.things))])
+    placer = Placer([*walls, *(_around(thing.at, _THING_M) for thing in now.things)])
     robot, person = _robot(now.robot, now.holding, placer), _person(now.person, placer)
     names = _room_names(flat, now, placer)
     things = _things(now, placer)
     shapes: list[Shape] = [Box(FRAME, PAPER)]
-    shapes += [Box(room.outline, _ROOMS[room.name]) for room in flat.rooms]
+    shapes += [Box(room.outline, _ROOMS[room.name][0]) for room in flat.rooms]
     shapes.append(Box(DOCK_OUTLINE, "#cdeccd", "#4f9d57", 0.06))
     shapes += [Box(one.outline, _FURNITURE, _FURNITURE_EDGE, 0.06) for one in flat.obstacles if one.room]
     shapes += [Box(one.outline, _WALL) for one in flat.obstacles if one.name == WALL]
@@ -259,7 +191,7 @@ def picture(now: Snapshot) -> tuple[Shape, ...]:
 def _room_names(flat: Flat, now: Snapshot, placer: Placer) -> list[Shape]:
     shapes: list[Shape] = []
     for room in flat.rooms:
-        at, half = _NAMES_AT[room.name], text_width(room.name, _ROOM_TEXT_M) / 2
+        at, half = _ROOMS[room.name][1], text_width(room.name, _ROOM_TEXT_M) / 2
         shapes.append(Label(room.name, at, _ROOM_TEXT_M, _INK))
         placer.take(Rect(at.x - half - 0.3, at.y - 0.15, at.x + half, at.y + 0.15))
         if room.name in now.lit:
@@ -361,3 +293,141 @@ def _legend(now: Snapshot) -> list[Shape]:
     bars = [Box(Rect(x, bar_y, x + 0.5, bar_y + 0.07), fill, _INK) for x, fill in parts]
     ends = [Label(text, Point(x, bar_y + 0.22), _TEXT_M, _INK) for x, text in ((0.0, "0"), (1.0, "1"), (2.0, "2 m"))]
     return [*texts, *bars, *ends]
+
+
+# --- SVG --------------------------------------------------------------------------------------------------------------
+
+
+_PIXELS_PER_M: Final = 100
+_EDGE_M: Final = 0.02
+"""Width of an outline."""
+_HALO: Final = 0.11
+"""Width of the paper around a label, of the size of its text."""
+
+
+def map_svg(now: Snapshot) -> bytes:
+    """The map as an SVG document in UTF-8."""
+    width, height = FRAME.x1 - FRAME.x0, FRAME.y1 - FRAME.y0
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * _PIXELS_PER_M:.0f}" '
+        f'height="{height * _PIXELS_PER_M:.0f}" viewBox="0 0 {_n(width)} {_n(height)}" '
+        'font-family="DejaVu Sans, Verdana, sans-serif" stroke-linecap="round" stroke-linejoin="round">'
+    )
+    return "\n".join((head, *(_element(shape) for shape in _picture(now)), "</svg>", "")).encode()
+
+
+def _element(shape: Shape) -> str:
+    match shape:
+        case Box(outline, fill, edge, corner):
+            return (
+                f'<rect x="{_x(outline.x0)}" y="{_y(outline.y1)}" width="{_n(outline.x1 - outline.x0)}" '
+                f'height="{_n(outline.y1 - outline.y0)}" rx="{_n(corner)}" fill="{fill}"{_stroke(edge)}/>'
+            )
+        case Polyline(points, colour, width, opacity):
+            return (
+                f'<polyline points="{_points(points)}" fill="none" stroke="{colour}" '
+                f'stroke-width="{_n(width)}" stroke-opacity="{_n(opacity)}"/>'
+            )
+        case Disc(centre, radius, fill, edge):
+            at = f'cx="{_x(centre.x)}" cy="{_y(centre.y)}"'
+            return f'<circle {at} r="{_n(radius)}" fill="{fill}"{_stroke(edge)}/>'
+        case Polygon(points, fill):
+            return f'<polygon points="{_points(points)}" fill="{fill}"/>'
+        case Label(text, at, size, colour, anchor, halo):
+            ring = f' stroke="{PAPER}" stroke-width="{_n(2 * size * _HALO)}" paint-order="stroke"' if halo else ""
+            # Browsers place the baseline; 0.35 of the size below the middle of lower-case letters.
+            return (
+                f'<text x="{_x(at.x)}" y="{_y(at.y - 0.35 * size)}" font-size="{_n(size)}" fill="{colour}" '
+                f'text-anchor="{anchor}"{ring}>{escape(text)}</text>'
+            )
+
+
+def _stroke(edge: str) -> str:
+    return f' stroke="{edge}" stroke-width="{_EDGE_M}"' if edge else ""
+
+
+def _points(points: Sequence[Point]) -> str:
+    return " ".join(f"{_x(point.x)},{_y(point.y)}" for point in points)
+
+
+def _x(metres: float) -> str:
+    return _n(metres - FRAME.x0)
+
+
+def _y(metres: float) -> str:
+    return _n(FRAME.y1 - metres)
+
+
+def _n(value: float) -> str:
+    return re.sub(r"\.?0+$", "", f"{value:.3f}")
+
+
+# --- PNG --------------------------------------------------------------------------------------------------------------
+
+
+_OVERSAMPLING: Final = 3
+_SCALE: Final = _PIXELS_PER_M * _OVERSAMPLING
+_EDGE: Final = round(_EDGE_M * _SCALE)
+
+
+def map_png(now: Snapshot) -> bytes:
+    """The map as a PNG file of 1260 x 960 pixels. Pillow draws it: it has a font and smooth edges."""
+    from PIL import Image, ImageDraw
+
+    size = round((FRAME.x1 - FRAME.x0) * _SCALE), round((FRAME.y1 - FRAME.y0) * _SCALE)
+    image = Image.new("RGB", size, PAPER)
+    for shape in _picture(now):
+        if isinstance(shape, Polyline) and shape.opacity < 1.0:
+            # What is drawn twice must not become darker: draw the line into a mask, and paint once through it.
+            mask = Image.new("L", size, 0)
+            _line(ImageDraw.Draw(mask), shape, round(255 * shape.opacity))
+            image.paste(Image.new("RGB", size, shape.colour), mask=mask)
+        else:
+            _draw(ImageDraw.Draw(image), shape)
+    small = image.resize((size[0] // _OVERSAMPLING, size[1] // _OVERSAMPLING), Image.Resampling.BOX)
+    file = io.BytesIO()
+    small.save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def _draw(canvas: ImageDraw.ImageDraw, shape: Shape) -> None:
+    match shape:
+        case Box(outline, fill, edge, corner):
+            corners = (*_at(Point(outline.x0, outline.y1)), *_at(Point(outline.x1, outline.y0)))
+            width = _EDGE if edge else 0
+            canvas.rounded_rectangle(corners, corner * _SCALE, fill=fill, outline=edge or None, width=width)
+        case Polyline():
+            _line(canvas, shape, shape.colour)
+        case Disc(centre, radius, fill, edge):
+            canvas.circle(_at(centre), radius * _SCALE, fill=fill, outline=edge or None, width=_EDGE if edge else 0)
+        case Polygon(points, fill):
+            canvas.polygon([_at(point) for point in points], fill=fill)
+        case Label(text, at, size, colour, anchor, halo):
+            canvas.text(
+                _at(at),
+                text,
+                fill=colour,
+                font=_font(round(size * _SCALE)),
+                anchor={"start": "lm", "middle": "mm", "end": "rm"}[anchor],
+                stroke_width=round(size * _HALO * _SCALE) if halo else 0,
+                stroke_fill=PAPER,
+            )
+
+
+def _line(canvas: ImageDraw.ImageDraw, line: Polyline, colour: str | int) -> None:
+    points = [_at(point) for point in line.points]
+    canvas.line(points, fill=colour, width=round(line.width_m * _SCALE), joint="curve")
+    for point in (points[0], points[-1]):
+        canvas.circle(point, line.width_m * _SCALE / 2, fill=colour)
+
+
+@functools.cache
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Aileron, which comes with Pillow."""
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)
+
+
+def _at(point: Point) -> tuple[float, float]:
+    return (point.x - FRAME.x0) * _SCALE, (FRAME.y1 - point.y) * _SCALE
