@@ -16,7 +16,7 @@ __getattr__ = front(
         "drivetrain": "Battery CAPACITY_MJ Drivetrain FlatBase Limits STEP_S TOUCHED",
         "command_report": "announcement report",
         "flat": "DOCKED HEIGHT_M OBJECTS START WALL WIDTH_M lay_out the_flat",
-        "geometry": "Point Pose Rect disc_reached length wrap",
+        "geometry": "Point Pose Rect disc_reached",
         "house": "HouseRobot",
         "motion": "Program ProgramEnd",
         "picture": "Placer map_png map_svg",

@@ -14,7 +14,7 @@ from typing import Final
 
 from edgeagent.house.flat import START
 from edgeagent.house.geometry import Point, Pose
-from edgeagent.house.planner import the_obstacles
+from edgeagent.house.planner import BODY_M, the_obstacles
 from edgeagent.robot import Odometry, Position, SimulatedBase, Velocity
 
 _MJ_PER_WH: Final = 3_600_000
@@ -59,7 +59,7 @@ STEP_S: Final = 0.01
 class Limits:
     """Abilities of the base."""
 
-    radius_m: float = 0.2
+    radius_m: float = BODY_M
     speed_mps: float = 0.5
     acceleration_mps2: float = 1.0
     braking_mps2: float = 4.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Final
@@ -128,11 +127,6 @@ def disc_reached(start: Point, heading: float, centre: Point, reach_m: float) ->
     return max(0.0, ahead - math.sqrt(half_chord_squared))
 
 
-def wrap(angle: float) -> float:
-    """The same angle between -pi and pi."""
-    return math.remainder(angle, math.tau)
-
-
-def length(points: tuple[Point, ...]) -> float:
-    """Metres along a polyline."""
-    return sum(a.distance(b) for a, b in itertools.pairwise(points))
+def box_around(a: Point, b: Point, margin_m: float) -> Rect:
+    """The box around two points, grown on every side."""
+    return Rect(min(a.x, b.x) - margin_m, min(a.y, b.y) - margin_m, max(a.x, b.x) + margin_m, max(a.y, b.y) + margin_m)

@@ -60,7 +60,6 @@ class HouseRobot:
         seed: Moves the objects and the person.
         speed: Simulated seconds per second of wall time, 0.1 to 1,000, or infinite: without waiting.
         on_timer: Called with "[timer] 300 seconds are over", on the thread that lets time pass.
-        start_of_day_s: Seconds after midnight when the simulation starts; 14:00 unless told.
         clock: What the simulation keeps pace with, in seconds; the wall's unless told.
 
     Attributes:
@@ -75,10 +74,9 @@ class HouseRobot:
         speed: float = 1.0,
         on_timer: Callable[[str], object] | None = None,
         *,
-        start_of_day_s: float = 14 * 3600,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.world: Final = World(seed, speed=speed, clock=clock, start_of_day_s=start_of_day_s)
+        self.world: Final = World(seed, speed=speed, clock=clock)
         self.latch: Final = SafetyLatch()
         self._on_timer = on_timer
         self._timers = 0

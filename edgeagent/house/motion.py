@@ -18,9 +18,9 @@ from typing import Final, Literal
 
 from edgeagent.house.drivetrain import STEP_S, Drivetrain
 from edgeagent.house.flat import DOCK, DOCKED, WALL, FlatRoom, Landmark, Thing
-from edgeagent.house.geometry import Point, disc_reached, wrap
+from edgeagent.house.geometry import Point, disc_reached
 from edgeagent.house.planner import Bystander, the_planner
-from edgeagent.house.scene import PERSON, RADIUS_M, Scene
+from edgeagent.house.scene import DETOUR_M, PASS_M, PERSON, STOP_M, Scene
 
 DECELERATION_MPS2: Final = 1.5
 """Comfortable; the brakes can do more."""
@@ -120,14 +120,6 @@ End = Literal["done", "blocked", "lost", "halted", "timed_out", "empty"]
 
 STOP_GAP_M: Final = 0.02
 """The robot stops this far before it would touch something."""
-_CONTACT_M: Final = 0.2 + RADIUS_M
-"""Distance of robot and person, middle to middle, at which they touch."""
-_STOP_M: Final = _CONTACT_M + 0.17
-"""At this distance the robot stops for the person on its way to somewhere,"""
-_PASS_M: Final = _CONTACT_M + 0.02
-"""at this one on a way that leads around the person, and when it drives straight on,"""
-_DETOUR_M: Final = _CONTACT_M + 0.1
-"""where that way keeps this distance."""
 _PATIENCE_STEPS: Final = round(2.0 / STEP_S)
 """For so long the robot waits for the person to make way."""
 _DETOURS: Final = 2
@@ -166,7 +158,7 @@ def drive(scene: Scene, distance_m: float) -> Program:
     while (left := goal - (base.travelled_m - start) * sign) > 1e-6:
         if base.contact:
             return ProgramEnd("blocked", base.contact)
-        gap = _way_to_person(scene, heading, _PASS_M)
+        gap = _way_to_person(scene, heading, PASS_M)
         if gap < min(left, STOP_GAP_M):
             waited += 1
             if waited > _PATIENCE_STEPS:
@@ -190,7 +182,7 @@ def turn(scene: Scene, angle: float) -> Program:
 
 def face(scene: Scene, heading: float) -> Program:
     """Turns the short way until the robot looks in that direction."""
-    return (yield from turn(scene, wrap(heading - scene.base.heading)))
+    return (yield from turn(scene, math.remainder(heading - scene.base.heading, math.tau)))
 
 
 def go(scene: Scene, goal: Point, heading: float | None = None) -> Program:
@@ -201,7 +193,7 @@ def go(scene: Scene, goal: Point, heading: float | None = None) -> Program:
     outcome = yield from _go_once(scene, goal, None)
     for _ in range(_DETOURS):
         if outcome.obstacle == PERSON:
-            outcome = yield from _go_once(scene, goal, Bystander(scene.person.point, _DETOUR_M))
+            outcome = yield from _go_once(scene, goal, Bystander(scene.person.point, DETOUR_M))
     if outcome.ok and heading is not None:
         outcome = yield from face(scene, heading)
     return outcome
@@ -211,10 +203,10 @@ def _go_once(scene: Scene, goal: Point, avoid: Bystander | None) -> Program:
     way = the_planner().plan(scene.base.point, goal, avoid)
     if way is None:
         return ProgramEnd("blocked", PERSON if avoid else WALL)
-    return (yield from track(scene, way, keep_m=_PASS_M if avoid else _STOP_M))
+    return (yield from track(scene, way, keep_m=PASS_M if avoid else STOP_M))
 
 
-def track(scene: Scene, way: tuple[Point, ...], *, keep_m: float = _STOP_M) -> Program:
+def track(scene: Scene, way: tuple[Point, ...], *, keep_m: float = STOP_M) -> Program:
     """Drives along a polyline that begins where the robot is.
 
     Args:
@@ -346,7 +338,7 @@ def follow(scene: Scene) -> Program:
             tracker = _way_to(scene, sight.at)
         near = base.point.distance(sight.at) < (GAP_M if sight.seen else _THERE_M)
         if near or tracker is None or tracker.arrived:
-            error = wrap(base.point.bearing(sight.at) - base.heading)
+            error = math.remainder(base.point.bearing(sight.at) - base.heading, math.tau)
             yield 0.0, error * _TURN_GAIN if sight.seen else 0.0
         else:
             gap = base.point.distance(person.point) - GAP_M if sight.seen else tracker.left_m
@@ -384,7 +376,7 @@ def _is_lost(sight: _Sight, here: Point) -> bool:
 def _way_to(scene: Scene, goal: Point) -> Tracker | None:
     """Straight if nothing stands between, else as the planner says."""
     here = scene.base.point
-    if scene.obstacles.clear_line(here, goal, scene.base.limits.radius_m + 0.02):
+    if scene.obstacles.clear_line(here, goal, scene.base.limits.radius_m + STOP_GAP_M):
         return Tracker(scene.base, (here, goal))
     way = the_planner().plan(here, goal)
     return Tracker(scene.base, way) if way else None

@@ -24,7 +24,7 @@ from edgeagent.house.flat import (
     Flat,
     the_flat,
 )
-from edgeagent.house.geometry import Point, Pose, Rect
+from edgeagent.house.geometry import Point, Pose, Rect, box_around
 from edgeagent.house.scene import Snapshot
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _LETTER: Final = 0.54
 """Mean width of a letter, of the size of the text."""
 _LINE: Final = 1.1
 """Height of a line, of the size of the text."""
-_ENOUGH: Final = 1e-6
 
 
 def text_width(text: str, size_m: float) -> float:
@@ -60,13 +59,10 @@ class Placer:
         def box(middle: Point) -> Rect:
             return Rect(middle.x - half_width, middle.y - half_height, middle.x + half_width, middle.y + half_height)
 
-        best, least = None, 0.0
-        for middle in middles:
-            covered = sum(_common(box(middle), one) for one in self._taken)
-            if best is None or covered < least - _ENOUGH:
-                best, least = middle, covered
-        if best is None:
-            raise ValueError("a label needs at least one place")
+        def covered(middle: Point) -> float:
+            return round(sum(_common(box(middle), one) for one in self._taken), 6)
+
+        best = min(middles, key=covered)
         self.take(box(best))
         return best
 
@@ -171,7 +167,7 @@ def _picture(now: Snapshot) -> tuple[Shape, ...]:
     """The flat with everything in it at that moment."""
     flat = the_flat()
     walls = [one.outline for one in flat.obstacles if not one.room]
-    placer = Placer([*walls, *(_around(thing.at, _THING_M) for thing in now.things)])
+    placer = Placer([*walls, *(box_around(thing.at, thing.at, _THING_M) for thing in now.things)])
     robot, person = _robot(now.robot, now.holding, placer), _person(now.person, placer)
     names = _room_names(flat, now, placer)
     things = _things(now, placer)
@@ -230,7 +226,7 @@ def _things(now: Snapshot, placer: Placer) -> list[Shape]:
     for thing in now.things:
         colour = _THINGS.get(thing.name, _THING)
         if thing.name in _SQUARE:
-            shapes.append(Box(_around(thing.at, _THING_M), colour, PAPER, 0.02))
+            shapes.append(Box(box_around(thing.at, thing.at, _THING_M), colour, PAPER, 0.02))
         else:
             shapes.append(Disc(thing.at, _THING_M, colour, PAPER))
     for thing in now.things:
@@ -251,7 +247,7 @@ def _person(person: Pose, placer: Placer) -> list[Shape]:
     at = person.point
     left, right = at.along(person.heading + math.pi / 2, 0.14), at.along(person.heading - math.pi / 2, 0.14)
     nose = at.along(person.heading, 0.13)
-    placer.take(_around(at, 0.22))
+    placer.take(box_around(at, at, 0.22))
     name_at = placer.place("person", _TEXT_M, (Point(at.x, at.y - 0.34), Point(at.x, at.y + 0.34)))
     return [
         Polyline((left, right), _PERSON, 0.2),
@@ -267,17 +263,13 @@ def _robot(robot: Pose, holding: str, placer: Placer) -> list[Shape]:
     back = [at.along(robot.heading + turn, 0.13) for turn in (2.4, math.pi, -2.4)]
     hollow = at.along(robot.heading + math.pi, 0.05)
     text = f"robot with the {holding}" if holding else "robot"
-    placer.take(_around(at, 0.22))
+    placer.take(box_around(at, at, 0.22))
     name_at = placer.place(text, _TEXT_M, (Point(at.x, at.y - 0.33), Point(at.x, at.y + 0.33)))
     return [
         Disc(at, 0.2, _ROBOT, PAPER),
         Polygon((tip, back[0], hollow, back[2]), "#ffffff"),
         Label(text, name_at, _TEXT_M, _ROBOT, halo=True),
     ]
-
-
-def _around(at: Point, half_m: float) -> Rect:
-    return Rect(at.x - half_m, at.y - half_m, at.x + half_m, at.y + half_m)
 
 
 def _legend(now: Snapshot) -> list[Shape]:

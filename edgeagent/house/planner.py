@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edgeagent.house.flat import HEIGHT_M, WALL, WIDTH_M, Obstacle, the_flat
-from edgeagent.house.geometry import Point, Rect
+from edgeagent.house.geometry import Point, Rect, box_around
 
 _CELL_M: Final = 0.05
 _MARGIN_M: Final = 0.5
@@ -73,7 +73,7 @@ class Obstacles:
     def clear_line(self, start: Point, end: Point, radius_m: float) -> bool:
         """True if a disc can move straight from start to end."""
         heading, distance = start.bearing(end), start.distance(end)
-        swept = _around(start, end, radius_m)
+        swept = box_around(start, end, radius_m)
         return all(
             one.outline.reached_by_disc(start, heading, radius_m) >= distance
             for one in self.all
@@ -82,7 +82,7 @@ class Obstacles:
 
     def in_sight(self, a: Point, b: Point) -> bool:
         """True if no wall stands between the two; furniture is low enough to look over."""
-        seen = _around(a, b, 0.0)
+        seen = box_around(a, b, 0.0)
         return not any(
             one.outline.crossed_by(a, b) for one in self.all if one.name == WALL and seen.overlaps(one.outline)
         )
@@ -106,19 +106,16 @@ class Obstacles:
         return tuple(one for one in self.all if one.outline.distance(x, y) < 1.0)
 
 
-def _around(a: Point, b: Point, margin_m: float) -> Rect:
-    """The box around both points, grown on every side."""
-    return Rect(min(a.x, b.x) - margin_m, min(a.y, b.y) - margin_m, max(a.x, b.x) + margin_m, max(a.y, b.y) + margin_m)
-
-
 @functools.cache
 def the_obstacles() -> Obstacles:
     """The obstacles of the one flat there is."""
     return Obstacles(the_flat().obstacles)
 
 
-CLEARANCE_M: Final = 0.25
-"""The middle of the robot keeps this far from everything that does not move: its radius and 5 cm."""
+BODY_M: Final = 0.2
+"""The radius of the robot, which really must not touch anything."""
+CLEARANCE_M: Final = BODY_M + 0.05
+"""The middle of the robot keeps this far from everything that does not move."""
 
 _NUDGE_M: Final = 1e-3
 """Corners lie this far outside their octagon, so that the line along its side counts as free."""
@@ -128,8 +125,6 @@ _CIRCUMSCRIBED: Final = 1 / math.cos(math.pi / 8)
 _ESCAPE_STEP_M: Final = 0.05
 _ESCAPE_REACH_M: Final = 0.6
 _STEP_BACK_M: Final = 0.03
-_BODY_M: Final = 0.2
-"""The radius that really must not touch anything."""
 
 _Floats = NDArray[np.float64]
 
@@ -217,7 +212,7 @@ class Planner:
         for ring in range(1, round(_ESCAPE_REACH_M / _ESCAPE_STEP_M) + 1):
             for turn in range(24):
                 spot = point.along(turn * math.tau / 24, ring * _ESCAPE_STEP_M)
-                if self.is_open(spot) and self._obstacles.clear_line(point, spot, _BODY_M):
+                if self.is_open(spot) and self._obstacles.clear_line(point, spot, BODY_M):
                     return spot
         return None
 
@@ -239,7 +234,7 @@ class Planner:
                 ),
                 start,
             )
-            if self.is_open(spot) and spot != start and self._obstacles.clear_line(start, spot, _BODY_M):
+            if self.is_open(spot) and spot != start and self._obstacles.clear_line(start, spot, BODY_M):
                 return spot
         return None
 

@@ -20,9 +20,18 @@ from typing import Final, Literal
 from edgeagent.house.drivetrain import STEP_S, Battery, Drivetrain
 from edgeagent.house.flat import DOCKED, START, Flat, FlatRoom, Landmark, Thing, lay_out, the_flat
 from edgeagent.house.geometry import Point, Pose
-from edgeagent.house.planner import Bystander, Obstacles, the_obstacles, the_planner
+from edgeagent.house.planner import BODY_M, Bystander, Obstacles, the_obstacles, the_planner
 
 RADIUS_M: Final = 0.25
+"""Of the person."""
+_CONTACT_M: Final = BODY_M + RADIUS_M
+"""Distance of robot and person, middle to middle, at which they touch."""
+STOP_M: Final = _CONTACT_M + 0.17
+"""At this distance each of them stops for the other on its way to somewhere,"""
+PASS_M: Final = _CONTACT_M + 0.02
+"""at this one on a way that leads around the other, and the robot when it drives straight on,"""
+DETOUR_M: Final = _CONTACT_M + 0.1
+"""where that way keeps this distance."""
 WALK_MPS: Final = 0.8
 LEAD_MPS: Final = (0.35, 0.5)
 """Somebody who leads the robot walks at a pace in this range."""
@@ -31,12 +40,6 @@ _FIRST_STAND_S: Final = (60.0, 120.0)
 _BEFORE_LEADING_S: Final = 1.5
 _PATIENCE_STEPS: Final = round(1.0 / STEP_S)
 """For so long the person waits for the robot to make way, then walks around it or, if that can't be, elsewhere."""
-_STOP_M: Final = RADIUS_M + 0.2 + 0.17
-"""The person stops this far from the robot, middle to middle,"""
-_PASS_M: Final = RADIUS_M + 0.2 + 0.02
-"""but comes as near as this when walking around it,"""
-_DETOUR_M: Final = RADIUS_M + 0.2 + 0.1
-"""on a way that keeps this distance."""
 
 
 class Inhabitant:
@@ -127,7 +130,7 @@ class Inhabitant:
         last = distance <= stride
         x, y = (goal.x, goal.y) if last else (self.x + dx / distance * stride, self.y + dy / distance * stride)
         gap = math.hypot(x - robot_x, y - robot_y)
-        if gap < (_PASS_M if self._detours else _STOP_M) and gap < math.hypot(self.x - robot_x, self.y - robot_y):
+        if gap < (PASS_M if self._detours else STOP_M) and gap < math.hypot(self.x - robot_x, self.y - robot_y):
             self._wait(Point(robot_x, robot_y))
             return
         self._waited = self.still_steps = 0
@@ -146,7 +149,7 @@ class Inhabitant:
         if self._waited < _PATIENCE_STEPS:
             return
         self._waited = 0
-        way = the_planner().plan(self.point, self._way[0], Bystander(robot, _DETOUR_M))
+        way = the_planner().plan(self.point, self._way[0], Bystander(robot, DETOUR_M))
         if way and not self._detours:
             self._way = list(way)[:0:-1]
             self._detours = True
@@ -172,6 +175,7 @@ _TRAIL_STEP_M: Final = 0.05
 _TRAIL_POINTS: Final = 4000
 """200 m of way; of a longer one every second point is dropped."""
 _DOCKED_M: Final = 0.05
+_SIGHT_M: Final = 8.0
 _WITH_TOP: Final = frozenset({"dining table", "sofa", "desk", "fridge", "window"})
 _REACH_M: Final = 0.4
 """From the middle of the robot to where its gripper puts something down."""
@@ -192,7 +196,6 @@ class Snapshot:
     battery_percent: int
     charging: bool
     holding: str
-    looking: Direction
     lit: frozenset[str]
     things: tuple[Thing, ...]
     """Without the one in the gripper."""
@@ -205,14 +208,16 @@ class Scene:
 
     Args:
         seed: Moves the objects and decides what the person does.
+
+    Attributes:
         start_of_day_s: Seconds after midnight when the simulation starts.
     """
 
-    def __init__(self, seed: int = 0, *, start_of_day_s: float = 14 * 3600) -> None:
+    def __init__(self, seed: int = 0) -> None:
         self.flat: Final[Flat] = the_flat()
         self.obstacles: Final[Obstacles] = the_obstacles()
         self.steps = 0
-        self.start_of_day_s = start_of_day_s
+        self.start_of_day_s = 14 * 3600
         self.person: Final = Inhabitant(seed)
         self.base: Final = Drivetrain(START, self._bumped)
         self.battery: Final = Battery()
@@ -284,11 +289,9 @@ class Scene:
     def put_down(self, place: FlatRoom | Landmark) -> None:
         """Lays what the gripper holds on that landmark, if it has a top, else on the floor in front of the robot."""
         base = self.base
-        on = place.name if isinstance(place, Landmark) and place.name in _WITH_TOP else ""
+        on = place.name if place.name in _WITH_TOP else ""
         ahead = base.point.along(base.heading, _REACH_M)
-        at = (
-            place.outline.inset(_FROM_EDGE_M).nearest(ahead.x, ahead.y) if on and isinstance(place, Landmark) else ahead
-        )
+        at = place.outline.inset(_FROM_EDGE_M).nearest(ahead.x, ahead.y) if on else ahead
         spots = (Point(at.x + dx * _ASIDE_M, at.y + dy * _ASIDE_M) for dx, dy in _ASIDE)
         free = (spot for spot in spots if on or self._on_free_floor(spot))
         taken = [thing.at for thing in self.things.values() if thing.name != self.held]
@@ -312,10 +315,10 @@ class Scene:
             calls.append(heapq.heappop(self._alarms)[2])
         return calls
 
-    def sees_person(self, range_m: float = 8.0) -> bool:
-        """True if no wall stands between the robot and the person."""
+    def sees_person(self) -> bool:
+        """True if no wall stands between the robot and the person, who is near enough."""
         me, you = self.base.point, self.person.point
-        return me.distance(you) <= range_m and self.obstacles.in_sight(me, you)
+        return me.distance(you) <= _SIGHT_M and self.obstacles.in_sight(me, you)
 
     def snapshot(self) -> Snapshot:
         """A copy that shares nothing mutable."""
@@ -328,7 +331,6 @@ class Scene:
             battery_percent=self.battery.percent,
             charging=self.docked,
             holding=self.held,
-            looking=self.looking,
             lit=frozenset(self.lit),
             things=tuple(thing for thing in self.things.values() if thing.name != self.held),
             trail=(*self.trail, base.point),

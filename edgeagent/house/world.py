@@ -23,7 +23,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from types import TracebackType
 from typing import Final
 
 from edgeagent.house.drivetrain import STEP_S
@@ -53,9 +52,7 @@ class FairLock:
             self._give_up(turn)
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._release()
 
     def _release(self) -> None:
@@ -100,28 +97,24 @@ class WorldPace:
         self.chunk_steps: Final = int(min(_MOST_STEPS, max(1.0, speed * _SLICE_S / STEP_S)))
         self.idle_speed: Final = min(speed, FASTEST)
         """For time that passes while nothing moves: that cannot be infinitely fast."""
-        self._clock = clock
+        self.clock: Final = clock
         self._changed = threading.Condition()
-        self._origin_s = self._clock()
+        self._origin_s = self.clock()
         self._waits_until_s = -math.inf
         """By the clock; -inf while nobody waits for simulated time."""
 
     def begin(self, time_s: float) -> None:
         """From now on, simulated time runs from ``time_s``."""
-        self._origin_s = self._clock() - time_s / self.speed
+        self._origin_s = self.clock() - time_s / self.speed
 
     def ahead_s(self, time_s: float) -> float:
         """Seconds of wall time until ``time_s`` is due; not positive when it is."""
         if self.speed == math.inf:
             return 0.0
-        ahead = self._origin_s + time_s / self.speed - self._clock()
+        ahead = self._origin_s + time_s / self.speed - self.clock()
         if ahead < -_FORGIVEN_S:
             self.begin(time_s)
         return ahead
-
-    def now(self) -> float:
-        """Wall time, in seconds."""
-        return self._clock()
 
     def wait(self, time_s: float, should_stop: Callable[[], bool]) -> None:
         """Waits until simulated ``time_s`` is due or ``should_stop``."""
@@ -132,16 +125,16 @@ class WorldPace:
                 self._changed.wait(min(ahead, _SLICE_S))
                 self._waits_until_s = -math.inf
 
-    def pause(self, seconds: float = _SLICE_S) -> None:
-        """Waits that long, or until somebody calls ``wake``."""
+    def pause(self) -> None:
+        """Waits for a slice of wall time, or until somebody calls ``wake``."""
         with self._changed:
-            self._changed.wait(seconds)
+            self._changed.wait(_SLICE_S)
 
     def catch_up(self, moving: Callable[[], bool], timeout_s: float) -> bool:
         """Waits until simulated time has come to the clock's, where something moves; False if it has not in time."""
         with self._changed:
             self._changed.notify_all()
-            return self._changed.wait_for(lambda: not moving() or self._waits_until_s > self._clock(), timeout_s)
+            return self._changed.wait_for(lambda: not moving() or self._waits_until_s > self.clock(), timeout_s)
 
     def wake(self) -> None:
         """Makes everybody who waits look again."""
@@ -165,7 +158,6 @@ class World:
         seed: See ``Scene``.
         speed: Simulated seconds per second, 0.1 to 1,000, or infinite.
         clock: Wall time in seconds, or that of a simulated room.
-        start_of_day_s: Seconds after midnight when the simulation starts.
     """
 
     def __init__(
@@ -174,9 +166,8 @@ class World:
         *,
         speed: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
-        start_of_day_s: float = 14 * 3600,
     ) -> None:
-        self.scene: Final = Scene(seed, start_of_day_s=start_of_day_s)
+        self.scene: Final = Scene(seed)
         self.lock: Final = FairLock()
         self._pacer: Final = WorldPace(speed, clock=clock)
         self._runs = 0
@@ -331,9 +322,9 @@ class World:
 
     def _tick(self) -> None:
         pacer = self._pacer
-        last_wall = pacer.now()
+        last_wall = pacer.clock()
         while not self._closed.wait(_IDLE_SLICE_S):
-            now = pacer.now()
+            now = pacer.clock()
             steps = int((now - last_wall) * pacer.idle_speed / STEP_S)
             if steps == 0:
                 continue
@@ -346,7 +337,7 @@ class World:
                     self._idle(last)
                 self._ring()
             if self._runs:
-                last_wall = pacer.now()
+                last_wall = pacer.clock()
 
     def _ring(self) -> None:
         """Calls what is due, without the lock."""

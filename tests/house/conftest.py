@@ -1,5 +1,6 @@
 """What the tests of the robot share: a robot without waiting, and ways to look at a motion step by step."""
 
+import itertools
 import math
 import threading
 import time
@@ -7,10 +8,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from edgeagent.house import HouseRobot, Program, ProgramEnd, Scene
+from edgeagent.house import HouseRobot, Point, Program, ProgramEnd, Scene
 
 Eventually = Callable[[Callable[[], bool]], None]
 Play = Callable[..., ProgramEnd]
+
+
+def length(points: tuple[Point, ...]) -> float:
+    """Metres along a polyline."""
+    return sum(a.distance(b) for a, b in itertools.pairwise(points))
 
 
 @pytest.fixture

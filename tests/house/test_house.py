@@ -247,7 +247,8 @@ def test_lights_are_per_room(house: HouseRobot) -> None:
 
 
 def test_time_of_day_passes() -> None:
-    house = HouseRobot(speed=math.inf, start_of_day_s=23 * 3600 + 5 * 60)
+    house = HouseRobot(speed=math.inf)
+    house.world.scene.start_of_day_s = 23 * 3600 + 5 * 60
     assert house.get_time().text == "it is 23:05"
     house.world.advance(3600 * 1.99)
     assert house.get_time().text == "it is 1:04"
@@ -256,7 +257,7 @@ def test_time_of_day_passes() -> None:
 
 def test_it_looks_where_it_is_told(house: HouseRobot) -> None:
     assert house.look("left").text == "looking left"
-    assert house.world.snapshot().looking == "left"
+    assert house.world.scene.looking == "left"
 
 
 def test_stop_is_always_possible(house: HouseRobot) -> None:

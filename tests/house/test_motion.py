@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from edgeagent.house import PERSON, START, WALL, Point, Scene, length, motion, the_flat, the_planner
+from edgeagent.house import PERSON, START, WALL, Point, Scene, motion, the_flat, the_planner
 
-from .conftest import Play
+from .conftest import Play, length
 
 FLAT = the_flat()
 PLACES = (*FLAT.rooms, *FLAT.landmarks)

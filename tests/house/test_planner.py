@@ -16,11 +16,12 @@ from edgeagent.house import (
     WIDTH_M,
     Bystander,
     Point,
-    length,
     the_flat,
     the_obstacles,
     the_planner,
 )
+
+from .conftest import length
 
 CELL_M = 0.05
 RADIUS_M = 0.2
