@@ -36,18 +36,14 @@ class Loudspeaker:
             raise ConfigError("--output - would mix sound with the protocol on stdout; name a file: --output FILE.wav")
         self._speaking = threading.Lock()
         self._cut = threading.Event()
-        self._cuts = 0
+        self.cuts = 0
+        """Number of calls of ``cut`` until now."""
         self._voice: Speaker | None = None
 
     @property
     def speaks(self) -> bool:
         """True while it says something."""
         return self._speaking.locked()
-
-    @property
-    def cuts(self) -> int:
-        """Number of calls of ``cut`` until now."""
-        return self._cuts
 
     def say(self, text: str, *, cuts: int | None = None) -> bool:
         """Says a text, and returns when it was heard. False if ``cut`` ended it first. Any thread.
@@ -64,7 +60,7 @@ class Loudspeaker:
             raise BusyError("it is still saying something: wait, or call stop")
         try:
             self._cut.clear()
-            if cuts is not None and cuts != self._cuts:
+            if cuts is not None and cuts != self.cuts:
                 return False
             if self._voice is None:
                 from edgeagent.tts.voice_choice import make_speaker
@@ -80,7 +76,7 @@ class Loudspeaker:
 
     def cut(self) -> None:
         """Ends what is said, in the middle of a word. Any thread."""
-        self._cuts += 1
+        self.cuts += 1
         self._cut.set()
 
     def close(self) -> None:

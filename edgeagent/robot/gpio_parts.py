@@ -16,7 +16,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 from edgeagent.errors import ConfigError, DriveError
@@ -62,9 +61,7 @@ class _Part(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
