@@ -19,11 +19,6 @@ def with_article(obstacle: str) -> str:
     return f"{'a' if obstacle in _INDEFINITE else 'the'} {obstacle}"
 
 
-def plural(count: int, noun: str) -> str:
-    """ "1 second", "300 seconds"."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 _PAST: Final = re.compile(r"(drove|turned|picked up|put the|followed|stopped)\b")
 _ARRIVED: Final = re.compile(r"arrived (?=(?:in|at) the )")
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from edgeagent.house import motion
-from edgeagent.house.command_report import arrival, failure, plural
+from edgeagent.house.command_report import arrival, failure
 from edgeagent.house.flat import FlatRoom, Landmark
 from edgeagent.house.motion import FOLLOW_S, Program, follow
 from edgeagent.house.scene import PERSON, RADIUS_M, Direction, Scene
@@ -264,7 +264,7 @@ class HouseRobot:
             return CommandReport("failed", "a timer needs at least 1 second")
         if duration_s > LONGEST_TIMER_S:
             return CommandReport("failed", f"a timer is at most {LONGEST_TIMER_S} seconds")
-        count = plural(duration_s, "second")
+        count = f"{duration_s} second{'' if duration_s == 1 else 's'}"
         with self.world.lock:
             if self._timers >= MOST_TIMERS:
                 return CommandReport("failed", f"{MOST_TIMERS} timers are running already")

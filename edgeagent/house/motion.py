@@ -102,7 +102,7 @@ class Tracker:
         self._aim_x, self._aim_y = x0 + ux * ahead, y0 + uy * ahead
         self.heading = math.atan2(self._aim_y - base.y, self._aim_x - base.x)
 
-    def command(self, free_m: float = math.inf) -> tuple[float, float]:
+    def command(self, free_m: float) -> tuple[float, float]:
         """Speed and turn rate for the next step, slow enough to stop within ``free_m``."""
         base = self._base
         top_turn = base.limits.turn_rate_rps
@@ -200,19 +200,10 @@ def go(scene: Scene, goal: Point, heading: float | None = None) -> Program:
 
 
 def _go_once(scene: Scene, goal: Point, avoid: Bystander | None) -> Program:
-    way = the_planner().plan(scene.base.point, goal, avoid)
+    base, keep_m = scene.base, PASS_M if avoid else STOP_M
+    way = the_planner().plan(base.point, goal, avoid)
     if way is None:
         return ProgramEnd("blocked", PERSON if avoid else WALL)
-    return (yield from track(scene, way, keep_m=PASS_M if avoid else STOP_M))
-
-
-def track(scene: Scene, way: tuple[Point, ...], *, keep_m: float = STOP_M) -> Program:
-    """Drives along a polyline that begins where the robot is.
-
-    Args:
-        keep_m: Distance from the person, middle to middle, at which to stop.
-    """
-    base = scene.base
     tracker = Tracker(base, way)
     waited = 0
     while not tracker.arrived:
