@@ -122,22 +122,6 @@ class Notice(Event):
     text: str
 
 
-RunEvent = (
-    AgentStart
-    | AgentEnd
-    | AgentError
-    | TurnStart
-    | TurnEnd
-    | MessageStart
-    | MessageUpdate
-    | MessageEnd
-    | ToolExecutionStart
-    | ToolExecutionUpdate
-    | ToolExecutionEnd
-    | Notice
-)
-
-
 # --- the voice --------------------------------------------------------------------------------------------------------
 
 
