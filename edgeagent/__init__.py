@@ -9,6 +9,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from edgeagent.front import front
+
 if TYPE_CHECKING:
     from edgeagent import events, hooks, views
     from edgeagent.agent import (
@@ -36,31 +38,6 @@ if TYPE_CHECKING:
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime from 1.29 on, if somebody has forced it upon us
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "edgeagent.agent": (
-        "Agent",
-        "AgentContext",
-        "Options",
-        "Orchestrator",
-        "QueueMode",
-        "RunControl",
-        "RunHandle",
-        "RunResult",
-        "RunState",
-        "ToolMode",
-    ),
-    "edgeagent.app.conversation": ("Conversation",),
-    "edgeagent.errors": ("BusyError", "ConfigError", "EdgeAgentError", "ModelError", "PolicyViolationError"),
-    "edgeagent.hooks": ("FirePoint", "Hook", "HookResult"),
-    "edgeagent.llm": ("LLM",),
-    "edgeagent.llm.llama": ("LlamaLLM",),
-    "edgeagent.messages": ("Message", "ToolCall", "ToolResult", "Usage"),
-    "edgeagent.pii": ("PII",),
-    "edgeagent.session": ("Session",),
-    "edgeagent.tools": ("GoalHandle", "Handoff", "Tool", "ToolContext", "ToolRegistry", "skill", "tool"),
-}
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 _ROOMS = frozenset({"events", "hooks", "views"})
 
@@ -105,14 +82,27 @@ __all__ = [
 ]
 
 
+_load = front(
+    __name__,
+    {
+        "agent": """
+            Agent AgentContext Options Orchestrator QueueMode RunControl RunHandle RunResult RunState ToolMode
+        """,
+        "app.conversation": "Conversation",
+        "errors": "BusyError ConfigError EdgeAgentError ModelError PolicyViolationError",
+        "hooks": "FirePoint Hook HookResult",
+        "llm": "LLM",
+        "llm.llama": "LlamaLLM",
+        "messages": "Message ToolCall ToolResult Usage",
+        "pii": "PII",
+        "session": "Session",
+        "tools": "GoalHandle Handoff Tool ToolContext ToolRegistry skill tool",
+    },
+)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
+    return importlib.import_module(f"{__name__}.{name}") if name in _ROOMS else _load(name)
 
 
 def __dir__() -> list[str]:
