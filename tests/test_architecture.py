@@ -149,7 +149,7 @@ def keyword(call: ast.Call, name: str) -> ast.expr | None:
 
 def threads(files: Mapping[str, Source]) -> set[Started]:
     """Threads by name: of ``Thread(name=...)``, of what hands its ``name`` to it, and of the second argument of
-    ``run``, by which work names the pool's thread that does it.
+    ``run`` or ``do``, by which work names the pool's thread that does it.
 
     Raises:
         AssertionError: A thread has no name, or one that this cannot read.
@@ -167,7 +167,7 @@ def threads(files: Mapping[str, Source]) -> set[Started]:
     for file, source in files.items():
         for call in source.calls(*passing):
             found |= {Started(text, file) for text in source.spelled(keyword(call, "name") or ast.Constant(None))}
-        for call in source.calls("run"):
+        for call in source.calls("run", "do"):
             if len(call.args) == 2 and isinstance(call.args[1], ast.JoinedStr | ast.Constant):
                 found |= {Started(text, file) for text in source.spelled(call.args[1])}
     return found

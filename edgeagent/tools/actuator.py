@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from edgeagent.errors import ToolDefinitionError
 from edgeagent.tools.signature import is_async
-from edgeagent.tools.threads import Reserved, Threads
+from edgeagent.tools.threads import Threads, ToolThread
 
 logger = logging.getLogger(__name__)
 LIMIT_S: Final = 0.5
@@ -32,24 +32,25 @@ _here = threading.local()
 class _Lanes:
     """The threads that are set aside for one goal."""
 
-    all: tuple[Reserved, ...]
+    all: tuple[ToolThread, ...]
 
     @property
-    def watch(self) -> Reserved:
+    def watch(self) -> ToolThread:
         return self.all[0]
 
     @property
-    def stop(self) -> Reserved:
+    def stop(self) -> ToolThread:
         return self.all[1]
 
     @property
-    def hold(self) -> Reserved:
+    def hold(self) -> ToolThread:
         """The last one: a goal that cannot wait has none of its own, and needs none."""
         return self.all[-1]
 
     @property
     def alive(self) -> bool:
-        return all(lane.alive for lane in self.all)
+        """False in the child of a fork."""
+        return all(lane.is_alive() for lane in self.all)
 
     def release(self) -> None:
         for lane in self.all:
@@ -268,8 +269,8 @@ class Actuator:
             return
         call.watched = True
         lane = lanes.stop if call.what == "stop" and not call.again else lanes.hold
-        lane.run(partial(self.make, call), f"{'stop' if lane is lanes.stop else 'hold'}-{self._name}")
-        lanes.watch.run(partial(self._watch, call), f"watch-{self._name}")
+        lane.do(partial(self.make, call), f"{'stop' if lane is lanes.stop else 'hold'}-{self._name}")
+        lanes.watch.do(partial(self._watch, call), f"watch-{self._name}")
 
     def _watch(self, call: Call) -> None:
         if not call.wait():

@@ -23,16 +23,16 @@ class Threads:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[_Thread] = []
+        self._idle: list[ToolThread] = []
 
     def run(self, work: Callable[[], object], name: str) -> None:
         """Has the work done on a thread of that name, beside all other work and in a context of its own."""
         thread = self._take()
-        thread.inbox.put((work, name))
+        thread.do(work, name)
         if not thread.ident:
             thread.start()
 
-    def reserve(self) -> Reserved | None:
+    def reserve(self) -> ToolThread | None:
         """Sets a thread aside for work that must not wait for one; None if there is none to be had."""
         thread = self._take()
         thread.reserved = True
@@ -41,9 +41,9 @@ class Threads:
                 thread.start()
             except RuntimeError:  # the limit of the system, or the interpreter ends
                 return None
-        return Reserved(thread)
+        return thread
 
-    def keep(self, thread: _Thread) -> bool:
+    def keep(self, thread: ToolThread) -> bool:
         """Called by a thread that has done its work. False: there are enough."""
         with self._lock:
             if len(self._idle) >= MAX_IDLE:
@@ -51,7 +51,7 @@ class Threads:
             self._idle.append(thread)
             return True
 
-    def release(self, thread: _Thread) -> bool:
+    def release(self, thread: ToolThread) -> bool:
         """Called by a thread that has waited long enough. False: there is work for it, or it is reserved."""
         with self._lock:
             if thread not in self._idle:
@@ -59,50 +59,40 @@ class Threads:
             self._idle.remove(thread)
             return True
 
-    def _take(self) -> _Thread:
+    def _take(self) -> ToolThread:
         """An idle thread, or one that is to be started."""
         with self._lock:
             while self._idle:
                 thread = self._idle.pop()
                 if thread.is_alive():  # not so in the child of a fork
                     return thread
-        return _Thread(self)
+        return ToolThread(self)
 
 
-class Reserved:
-    """A thread that waits for the work of one owner, and does it in the order in which it comes."""
+class ToolThread(threading.Thread):
+    """Does what it is given, in the order in which it comes. A reserved one waits for the work of one owner."""
 
-    def __init__(self, thread: _Thread) -> None:
-        self._thread = thread
-
-    @property
-    def alive(self) -> bool:
-        """False in the child of a fork."""
-        return self._thread.is_alive()
-
-    def run(self, work: Callable[[], object], name: str) -> None:
-        """Has the work done on this thread, under that name."""
-        self._thread.inbox.put((work, name))
-
-    def release(self) -> None:
-        """Gives the thread back to its pool once its work is done."""
-        self._thread.inbox.put((self._thread.unreserve, "idle"))
-
-
-class _Thread(threading.Thread):
     def __init__(self, pool: Threads) -> None:
         super().__init__(daemon=True)
-        self.inbox: SimpleQueue[tuple[Callable[[], object], str]] = SimpleQueue()
         self.reserved = False
+        self._inbox: SimpleQueue[tuple[Callable[[], object], str]] = SimpleQueue()
         self._pool = pool
 
-    def unreserve(self) -> None:
+    def do(self, work: Callable[[], object], name: str) -> None:
+        """Has the work done on this thread, under that name."""
+        self._inbox.put((work, name))
+
+    def release(self) -> None:
+        """Gives a reserved thread back to its pool once its work is done."""
+        self._inbox.put((self._unreserve, "idle"))
+
+    def _unreserve(self) -> None:
         self.reserved = False
 
     def run(self) -> None:
         while True:
             try:
-                work, self.name = self.inbox.get(timeout=IDLE_S)
+                work, self.name = self._inbox.get(timeout=IDLE_S)
             except Empty:
                 if self._pool.release(self):
                     return

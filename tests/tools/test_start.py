@@ -329,7 +329,7 @@ def test_a_call_for_which_no_thread_can_be_started_is_an_error(monkeypatch):
     start = threading.Thread.start
 
     def full(thread):
-        if not ran and type(thread).__name__ == "_Thread":
+        if not ran and type(thread).__name__ == "ToolThread":
             ran.append("full")
             raise RuntimeError("can't start new thread")
         start(thread)
