@@ -23,7 +23,7 @@ from edgeagent.tools.dispatch import Dispatch, DispatchLimits
 from edgeagent.tools.execution import Execution, Prepared, Refused
 from edgeagent.tools.signature import ArgumentError
 from edgeagent.tools.threads import ask_person
-from edgeagent.tools.tool import OF_HOOK, as_result, with_status
+from edgeagent.tools.tool import OF_HOOK, as_result, result_of, with_status
 
 logger = logging.getLogger(__name__)
 NO_MORE_CALLS: Final = "no more tool calls are allowed"
@@ -59,7 +59,9 @@ class RunHost:
             return checked
         reason = f"{denied.call.name} was denied"
         return [
-            item if item is denied else Refused(item.index, item.call, item.tool, _result(item.call, "not_run", reason))
+            item
+            if item is denied
+            else Refused(item.index, item.call, item.tool, result_of(item.call, "not_run", reason))
             for item in checked
         ]
 
@@ -69,12 +71,12 @@ class RunHost:
         tool = offered.get(call.name) or self._part.tools.get(call.name)
         if tool is None or (seen_only and call.name not in offered):
             known = list(offered) if seen_only else self._part.tools.names()
-            return Refused(index, call, None, _result(call, "unknown", _unknown(call.name, known)))
+            return Refused(index, call, None, result_of(call, "unknown", _unknown(call.name, known)))
         try:
             arguments = call.arguments if call.raw is None else _parse(call.raw)
             plain, values = tool.signature.validate(arguments)
         except ArgumentError as error:
-            return Refused(index, call, tool, _result(call, "invalid", f"invalid arguments: {error}"))
+            return Refused(index, call, tool, result_of(call, "invalid", f"invalid arguments: {error}"))
         call = ToolCall(call.id, call.name, plain)  # without the text: a hook may give other arguments
         denial = self._denial(call)
         if denial is not None:
@@ -95,7 +97,7 @@ class RunHost:
         fault = self._run.turn.faults.get(call.id)
         status: Status = "invalid" if fault else "not_run"
         why = f"invalid arguments: {fault}" if fault else "another call of the reply does not fit its tool"
-        return Refused(index, call, self._part.tools.get(call.name), _result(call, status, why))
+        return Refused(index, call, self._part.tools.get(call.name), result_of(call, status, why))
 
     def _denial(self, call: ToolCall) -> ToolResult | None:
         if self._options.policy_check is None:
@@ -105,7 +107,7 @@ class RunHost:
         except BaseException as error:  # a check that fails denies
             logger.exception("policy_check raised")
             reason = f"the policy check failed: {error}"
-        return _result(call, "denied", str(reason)) if reason else None
+        return result_of(call, "denied", str(reason)) if reason else None
 
     def _timeout_s(self, tool: Tool) -> float | None:
         """For the body; a person who is asked has ``confirm_timeout_s``, unless the tool says otherwise."""
@@ -143,10 +145,10 @@ class RunHost:
             payload = BeforeTool(call.copy(), prepared.tool, self._run.budget.hops)
             fired = self._part.hooks.fire(FirePoint.BEFORE_TOOL, payload)
         except HookError as error:
-            return _result(call, "error", str(error))
+            return result_of(call, "error", str(error))
         if fired.reply is not None:
             self._end(fired.reply)
-            return _result(call, "not_run", "the run was ended before it began")
+            return result_of(call, "not_run", "the run was ended before it began")
         if fired.result is not None:
             return as_result(call, fired.result, may=OF_HOOK)
         rewritten = fired.payload.call
@@ -191,14 +193,14 @@ class RunHost:
                     name="confirm",
                 )
             except Exception as error:  # noqa: BLE001 - the builder's code: a gate that fails stays shut
-                return _result(call, "error", f"confirm failed: {error}")
+                return result_of(call, "error", f"confirm failed: {error}")
         if answer is True:
             return None
         if self._stops(stop_event):
             return self._stopped(prepared)
         if not isinstance(answer, bool | None):  # such as "no", which is true
             logger.warning("confirm returned %r, not True or False, so %s is not allowed", answer, call.name)
-        return _result(call, "declined", "the user did not allow it")
+        return result_of(call, "declined", "the user did not allow it")
 
     @contextmanager
     def _turn_to_ask(self, stop_event: threading.Event) -> Iterator[bool]:
@@ -222,7 +224,7 @@ class RunHost:
         state, reason = self._run.workers.motion()
         if prepared.tool.traits.motion and state == "tripped" and self._run.stop.now() is None:
             return _blocked_motion(prepared.call, reason)
-        return _result(prepared.call, "not_run", "stopped before it began")
+        return result_of(prepared.call, "not_run", "stopped before it began")
 
     def stopping(self) -> str | None:
         """The reason why the run must stop now, or None."""
@@ -283,9 +285,9 @@ class RunHost:
             return result
         with self._ending:
             if call.id in self._over:
-                return _result(call, "not_run", "the request went on before it was handed over")
+                return result_of(call, "not_run", "the request went on before it was handed over")
             refusal = self._run.handovers.reserve(self._part.agent, call, result.value)
-        return result if refusal is None else _result(call, *refusal)
+        return result if refusal is None else result_of(call, *refusal)
 
     def _end(self, reply: str) -> None:
         """A hook ended the run; the first one counts."""
@@ -340,7 +342,7 @@ def _unknown(name: str, known: list[str]) -> str:
 
 
 def _blocked_motion(call: ToolCall, reason: str) -> ToolResult:
-    return _result(call, "blocked", f"stopped for safety ({reason}); motion waits until it is re-armed")
+    return result_of(call, "blocked", f"stopped for safety ({reason}); motion waits until it is re-armed")
 
 
 def _texts(value: Any) -> list[str]:
@@ -357,10 +359,6 @@ def _parse(raw: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ArgumentError(f"should be a JSON object, not {type(value).__name__}")
     return value
-
-
-def _result(call: ToolCall, status: Status, text: str) -> ToolResult:
-    return ToolResult(call.id, call.name, status, text)
 
 
 def act(run: Run, reply: Message) -> None:
@@ -409,7 +407,7 @@ def refuse(run: Run, calls: Sequence[ToolCall], why: str) -> None:
 def refused(run: Run, calls: Sequence[ToolCall], why: str) -> list[ToolResult]:
     """The results of calls that must not start, told but not yet committed."""
     run.ledger.note(calls, run.part.name)
-    results = [ToolResult(call.id, call.name, "not_run", why) for call in calls]
+    results = [result_of(call, "not_run", why) for call in calls]
     host = RunHost(run)
     for call, result in zip(calls, results, strict=True):
         host.tool_ended(call, result)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Literal
 
-from edgeagent.messages import Status, ToolCall, ToolResult
+from edgeagent.messages import ToolCall, ToolResult
 from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import actuator
 from edgeagent.tools.execution import (
@@ -31,7 +31,7 @@ from edgeagent.tools.execution import (
     Rewritten,
     patched,
 )
-from edgeagent.tools.tool import OUTPUT_LIMIT, Handoff, capped
+from edgeagent.tools.tool import OUTPUT_LIMIT, Handoff, capped, result_of
 from edgeagent.tools.workers import MAX_ABANDONED, Busy
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class Dispatch:
         """Makes a detached body give a resource up. A result if it is to be had no more, None while it may be."""
         if busy.state == "abandoned" or busy.in_circle or busy.silent:
             why = f" ({busy.silent})" if busy.silent else ""
-            return _blocked(call, f"{busy.resource} is still busy with {busy.body.name}{why}")
+            return result_of(call, "blocked", f"{busy.resource} is still busy with {busy.body.name}{why}")
         if busy.state == "detached":
             told = ", ".join(str(value) for value in call.arguments.values())
             busy.body.interrupt(f"replaced by {call.name}({told})")
@@ -130,22 +130,24 @@ class Dispatch:
         """A result for a call that must not start any more."""
         call = prepared.call
         if self._denied is not None:
-            return _not_run(call, f"{self._denied.name} was denied")
+            return result_of(call, "not_run", f"{self._denied.name} was denied")
         if self._host.stopping() is not None:
-            return _not_run(call, "stopped before it began")
+            return result_of(call, "not_run", "stopped before it began")
         if (reason := self._host.may_start()) is not None:
-            return _not_run(call, reason)
+            return result_of(call, "not_run", reason)
         if self._handed_over is not None and self._handed_over[0] < prepared.index:
-            return _not_run(call, f"the request was handed to {self._handed_over[1]}")
+            return result_of(call, "not_run", f"the request was handed to {self._handed_over[1]}")
         after_one = any(index < prepared.index for index in self._results)
         if self._limits.skip_after_each and after_one and self._host.should_skip():
-            return ToolResult(call.id, call.name, "skipped", "skipped: the user said something else meanwhile")
+            return result_of(call, "skipped", "skipped: the user said something else meanwhile")
         if prepared.tool.traits.motion:
             for i in sorted(self._failed_skills):
                 if i < prepared.index:
-                    return _not_run(call, f"{self._results[i].name} did not succeed, so {call.name} was not done")
+                    why = f"{self._results[i].name} did not succeed, so {call.name} was not done"
+                    return result_of(call, "not_run", why)
         if len(self._workers.abandoned) >= self._limits.max_abandoned:
-            return _blocked(call, f"{self._limits.max_abandoned} tools never came back; restart the program")
+            why = f"{self._limits.max_abandoned} tools never came back; restart the program"
+            return result_of(call, "blocked", why)
         return None
 
     def _read_mailbox(self) -> None:
@@ -259,7 +261,7 @@ class Dispatch:
             self._mark_abandoned(execution.call_id)
             self._forget(execution)
             text = f"{execution.name} was told to stop and has not returned; nobody knows how far it got"
-            self._finish(execution, _result(execution.prepared.call, "outcome_unknown", text))
+            self._finish(execution, result_of(execution.prepared.call, "outcome_unknown", text))
         elif stopping:  # at a gate, or its start has not been told yet; its body will never begin
             self._workers.returned(execution.call_id)
             self._forget(execution)
@@ -280,7 +282,7 @@ class Dispatch:
         if not execution.detach(self._end_detached):
             return False
         self._host.let_go(call)
-        self._finish(execution, _result(call, "detached", f"{call.name} goes on"))
+        self._finish(execution, result_of(call, "detached", f"{call.name} goes on"))
         return True
 
     def _end_detached(self, execution: Execution, result: ToolResult) -> None:
@@ -376,15 +378,3 @@ def _gathered(prepared: Sequence[Prepared]) -> list[list[Prepared]]:
     """All parallel tools at once, and the sequential ones after them."""
     together = [item for item in prepared if item.tool.traits.mode == "parallel"]
     return [together] * bool(together) + [[item] for item in prepared if item.tool.traits.mode == "sequential"]
-
-
-def _result(call: ToolCall, status: Status, text: str) -> ToolResult:
-    return ToolResult(call.id, call.name, status, text)
-
-
-def _not_run(call: ToolCall, text: str) -> ToolResult:
-    return _result(call, "not_run", text)
-
-
-def _blocked(call: ToolCall, text: str) -> ToolResult:
-    return _result(call, "blocked", text)

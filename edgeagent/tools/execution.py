@@ -24,7 +24,7 @@ from edgeagent.stop import STOP_POLL_S
 from edgeagent.tools import actuator
 from edgeagent.tools.actuator import Actuator, Call
 from edgeagent.tools.goal import GoalCancelled, GoalHandle, GoalState
-from edgeagent.tools.tool import OnInterrupt, Tool, ToolContext, as_result, capped
+from edgeagent.tools.tool import OnInterrupt, Tool, ToolContext, as_result, capped, result_of
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -564,8 +564,7 @@ class Execution:
         self._mailbox.put(Progressed(self, update))
 
     def _result(self, status: Status, text: str, value: Any = None) -> ToolResult:
-        call = self.prepared.call
-        return ToolResult(call.id, call.name, status, text, value)
+        return result_of(self.prepared.call, status, text, value)
 
 
 def patched(host: Host, call: ToolCall, result: ToolResult) -> ToolResult:
@@ -574,7 +573,7 @@ def patched(host: Host, call: ToolCall, result: ToolResult) -> ToolResult:
     try:
         return host.after(call, result)
     except BaseException:  # the builder's code
-        logger.exception("the gates of %s raised", call.name)
+        logger.exception(_RAISED, call.name)
         return result
     finally:
         host.leave_worker()

@@ -483,6 +483,11 @@ OUTPUT_LIMIT: Final = 8192
 """Characters of a result that reach the model."""
 
 
+def result_of(call: ToolCall, status: Status, text: str, value: Any = None) -> ToolResult:
+    """The result of a call, with its id and its name."""
+    return ToolResult(call.id, call.name, status, text, value)
+
+
 def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> ToolResult:
     """A result from a returned value, with its text as ``text_of`` has it; ``value`` is as it was returned.
 
@@ -498,13 +503,13 @@ def as_result(call: ToolCall, value: Any, *, may: frozenset[str] = OF_BODY) -> T
         made = replace(value, call_id=call.id, name=call.name, text=without_escapes(text))
         return with_status(made, may)
     if isinstance(value, Handoff):
-        return ToolResult(call.id, call.name, "ok", f"handed to {value.target_name}", value)
+        return result_of(call, "ok", f"handed to {value.target_name}", value)
     try:
-        return ToolResult(call.id, call.name, "ok", text_of(value), value)
+        return result_of(call, "ok", text_of(value), value)
     except NO_JSON as error:
         why = "bytes are no text; return them as ToolResult.value, with a text" if isinstance(value, bytes) else error
         text = f"{call.name} ran, but what it returned cannot be shown: {why}"
-        return ToolResult(call.id, call.name, "error", text, value)
+        return result_of(call, "error", text, value)
 
 
 def with_status(result: ToolResult, may: frozenset[str]) -> ToolResult:
