@@ -17,7 +17,7 @@ from edgeagent.llm import LLM
 from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message, ToolCall, ToolResult
 from edgeagent.stop import StopSignal
-from edgeagent.tools import ToolRegistry
+from edgeagent.tools import Tool, ToolRegistry
 from edgeagent.tools.workers import Workers
 
 logger = logging.getLogger(__name__)
@@ -206,6 +206,10 @@ class AgentContext:
     def should_stop(self) -> bool:
         """True if the run was asked to end."""
         return self.stop_event.is_set()
+
+    def tool_of(self, call: ToolCall) -> Tool | None:
+        """Returns the tool of a call; None if the agent that runs has none of that name."""
+        return None if self.tool_registry is None else self.tool_registry.get(call.name)
 
     def state_of(self, hook: object) -> dict[str, Any]:
         """Returns the state that this hook keeps during this run."""

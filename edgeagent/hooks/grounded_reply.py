@@ -19,7 +19,7 @@ from edgeagent.english.sentence_rules import CLASS
 from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
-from edgeagent.hooks.run_guards import WARNING
+from edgeagent.hooks.run_guards import without_warnings
 from edgeagent.hooks.slm import in_words
 from edgeagent.messages import Message, ToolCall
 
@@ -135,7 +135,7 @@ class Retelling:
         self._of_fine = _known(self._fine)
         if self._fine and CLASS.wh.intersection(words_of(task)[:1]):
             self._of_fine |= _content(task)
-        fine = [in_words(_text(one)) for one, _ in self._fine]  # "false" is told as "no"
+        fine = [in_words(without_warnings(one.text)) for one, _ in self._fine]  # "false" is told as "no"
         self._fine_denies = any(map(_denies, fine))
         self._fine_denials = set(chain.from_iterable(map(_denials, fine)))
 
@@ -166,7 +166,7 @@ class Retelling:
         return (
             all(map(self._is_known, clauses))
             and all(self._tells_failure(clauses, *one) for one in self._failed)
-            and all(_tells(reply, _text(one), longest=_TOLD_WHOLE) for one, _ in self._fine)
+            and all(_tells(reply, without_warnings(one.text), longest=_TOLD_WHOLE) for one, _ in self._fine)
         )
 
     def sentences(self) -> list[str]:
@@ -193,7 +193,8 @@ class Retelling:
         if not _denies(clause):
             if words <= self._of_fine:
                 return bool(self._fine) or not words
-            return any(_tells(clause, _text(one)) for one, _ in self._failed) and words <= self._of_failed
+            failing = any(_tells(clause, without_warnings(one.text)) for one, _ in self._failed)
+            return failing and words <= self._of_failed
         if self._failed and words - _TELLING.beside_failing <= self._of_failed:
             return True
         own = words - _TELLING.failing
@@ -206,8 +207,8 @@ class Retelling:
         if result.status in _UNDONE or result.status == "declined":
             words = _content(_name(result, call)) | _of_call(call)
             return any(_content(one) & words or not words for one in denying)
-        tells = [one for one in clauses if _tells(one, _text(result))]
-        return bool(tells) and bool(denying or _content(_text(result)))
+        tells = [one for one in clauses if _tells(one, without_warnings(result.text))]
+        return bool(tells) and bool(denying or _content(without_warnings(result.text)))
 
 
 def sentence(result: Message, *, what: str = "") -> str:
@@ -216,7 +217,7 @@ def sentence(result: Message, *, what: str = "") -> str:
     Args:
         what: Name of what failed; "That" unless told.
     """
-    text = in_words(_text(result)).strip()
+    text = in_words(without_warnings(result.text)).strip()
     if result.status not in (None, *_FINE):
         went = "did not work"
         if result.status == "interrupted":
@@ -236,11 +237,6 @@ def _is_answer(message: Message) -> bool:
 
 def _is_task(message: Message) -> bool:
     return message.role == "user" and message.origin == "user"
-
-
-def _text(result: Message) -> str:
-    """The text of a result, without what is for the model alone."""
-    return result.text.partition(f"\n{WARNING}")[0]
 
 
 def _name(result: Message, call: ToolCall | None) -> str:
@@ -291,7 +287,7 @@ def _of_call(call: ToolCall | None) -> set[str]:
 def _known(results: Iterable[tuple[Message, ToolCall | None]]) -> set[str]:
     known: set[str] = set()
     for one, call in results:
-        known |= _content(_text(one)) | _content(_name(one, call)) | _of_call(call)
+        known |= _content(without_warnings(one.text)) | _content(_name(one, call)) | _of_call(call)
     return known
 
 

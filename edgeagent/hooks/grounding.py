@@ -305,7 +305,7 @@ class GroundingHook(BaseHook):
     def _doubts(self, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext) -> Iterator[_Doubt]:
         every = (*said.calls, *calls)
         for at, call in enumerate(calls):
-            tool = _tool(call, ctx)
+            tool = ctx.tool_of(call)
             if tool is None or tool.traits.question or tool.name.startswith(_HANDOFF):
                 continue
             for name, schema in tool.parameters.get("properties", {}).items():
@@ -341,7 +341,7 @@ class GroundingHook(BaseHook):
         """Returns the question that is asked before a long way; empty where none is."""
         told, long = [], False
         for call in calls:
-            tool = _tool(call, ctx)
+            tool = ctx.tool_of(call)
             properties = {} if tool is None else tool.parameters.get("properties", {})
             for name, schema in properties.items():
                 number = _number_for(call.arguments.get(name), schema)
@@ -360,7 +360,7 @@ class GroundingHook(BaseHook):
 
 def _converted(call: ToolCall, said: _Said, ctx: AgentContext) -> ToolCall:
     """The call, with a number in its parameter's unit where it was copied from one that was said in another unit."""
-    tool = _tool(call, ctx)
+    tool = ctx.tool_of(call)
     properties = {} if tool is None else tool.parameters.get("properties", {})
     changed: dict[str, float | int] = {}
     for name, schema in properties.items():
@@ -426,7 +426,7 @@ def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[Too
     if amount.vague or has_unread(said.words, said.amounts):
         return None
     call = pending.proposed[doubt.call]
-    tool = _tool(call, ctx)
+    tool = ctx.tool_of(call)
     schema = {} if tool is None else tool.parameters.get("properties", {}).get(doubt.parameter, {})
     if _number_for(call.arguments.get(doubt.parameter), schema) is None or not _may_be(amount, doubt.parameter):
         return None
@@ -648,7 +648,3 @@ def _number_for(value: object, schema: Mapping[str, Any]) -> float | None:
         except ValueError:
             return None
     return None
-
-
-def _tool(call: ToolCall, ctx: AgentContext) -> Tool | None:
-    return None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)

@@ -177,8 +177,8 @@ class BaseHook:
         return False
 
 
-def counted(told: str, value: object) -> int:
-    """Returns a whole number from 1 on.
+def counted(told: str, value: object, *, least: int = 1) -> int:
+    """Returns a whole number that is not below the least.
 
     Args:
         told: The argument, for the error, with a place for its value: "ToolOutputCapHook(limit={})".
@@ -186,8 +186,8 @@ def counted(told: str, value: object) -> int:
     Raises:
         ConfigError: It is none.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"{told.format(repr(value))}: it should be a whole number from 1 on")
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"{told.format(repr(value))}: it should be a whole number from {least} on")
     return value
 
 

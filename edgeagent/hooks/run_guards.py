@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from edgeagent.context import AgentContext
 
 WARNING: Final = "Warning: "
-"""Beginning of a line that this guard adds to a result."""
+"""Beginning of a line that this guard adds to a result, for the model alone."""
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, default=repr)
 _FAILED: Final = frozenset({"error", "invalid", "unknown", "timed_out"})
 _WHOLE_BELOW: Final = 2**53
@@ -128,17 +128,11 @@ class LoopDetectorHook(BaseHook):
     quick = True
 
     def __init__(self, warn_at: int = 3, block_at: int = 4, max_tool_errors: int = 3) -> None:
-        given: dict[str, object] = {"warn_at": warn_at, "block_at": block_at, "max_tool_errors": max_tool_errors}
-        for name, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(
-                    f"LoopDetectorHook({name}={value!r}): it should be a whole number of turns, at least 1"
-                )
+        self.warn_at = counted("LoopDetectorHook(warn_at={})", warn_at)
+        self.block_at = counted("LoopDetectorHook(block_at={})", block_at)
+        self.max_tool_errors = counted("LoopDetectorHook(max_tool_errors={})", max_tool_errors)
         if block_at <= warn_at:
             raise ConfigError(f"LoopDetectorHook(block_at={block_at}): it should be above warn_at, which is {warn_at}")
-        self.warn_at = warn_at
-        self.block_at = block_at
-        self.max_tool_errors = max_tool_errors
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         # sub-agents share the state of a run; one that works as a tool has turns within a turn, and begins anew with
@@ -154,7 +148,7 @@ class LoopDetectorHook(BaseHook):
         return None
 
     def _refusal(self, counts: _Counts, ctx: AgentContext, call: ToolCall) -> HookResult | None:
-        key = counts.asked[call.id] = _key(call.name, call.arguments, _tool(ctx, call))
+        key = counts.asked[call.id] = _key(call.name, call.arguments, ctx.tool_of(call))
         reason = None
         if counts.nth(key) >= self.block_at:
             turns = _turns(counts.nth(key) - 1)
@@ -167,7 +161,7 @@ class LoopDetectorHook(BaseHook):
         return HookResult.block(reason)
 
     def _noted(self, counts: _Counts, ctx: AgentContext, call: ToolCall, result: ToolResult) -> HookResult | None:
-        tool = _tool(ctx, call)
+        tool = ctx.tool_of(call)
         key = counts.asked.get(call.id)
         if key is None:  # an unknown or invalid call, which has not come to the gate
             key = counts.asked[call.id] = _key(call.name, call.arguments if call.raw is None else call.raw, tool)
@@ -217,10 +211,6 @@ class LoopDetectorHook(BaseHook):
         return failed and counts.failures[call.name] == self.max_tool_errors
 
 
-def _tool(ctx: AgentContext, call: ToolCall) -> Tool | None:
-    return None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)
-
-
 def _key(name: str, arguments: dict[str, Any] | str, tool: Tool | None) -> str:
     """Equal for calls with which a tool gets the same."""
     if isinstance(arguments, str):
@@ -240,6 +230,11 @@ def _plain(value: Any) -> Any:
         case list():
             return [_plain(item) for item in value]
     return value
+
+
+def without_warnings(result: str) -> str:
+    """The text of a result without what the guard has added, which is nothing to say."""
+    return result.partition(f"\n{WARNING}")[0]
 
 
 def _turns(count: int) -> str:

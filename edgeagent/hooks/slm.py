@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from edgeagent.english.amounts import amounts_of
 from edgeagent.english.tokens import words_of
-from edgeagent.errors import ConfigError
-from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload
-from edgeagent.hooks.run_guards import WARNING, LoopDetectorHook
+from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload, counted
+from edgeagent.hooks.run_guards import LoopDetectorHook, without_warnings
 from edgeagent.messages import PEOPLE, Message, ToolCall
 
 if TYPE_CHECKING:
@@ -134,15 +133,12 @@ class SchemaRetryHook(BaseHook):
     points = frozenset({FirePoint.AFTER_TOOL})
 
     def __init__(self, max_retries: int = 1) -> None:
-        given: object = max_retries
-        if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-            raise ConfigError(f"SchemaRetryHook(max_retries={given!r}): it should be a whole number, 0 or more")
-        self.max_retries = max_retries
+        self.max_retries = counted("SchemaRetryHook(max_retries={})", max_retries, least=0)
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
-        if not isinstance(payload, AfterTool) or payload.result.status != "invalid" or ctx.tool_registry is None:
+        if not isinstance(payload, AfterTool) or payload.result.status != "invalid":
             return None
-        tool = ctx.tool_registry.get(payload.call.name)
+        tool = ctx.tool_of(payload.call)
         asked: Counter[str] = ctx.state_of(self).setdefault("asked", Counter())
         if tool is None or asked[tool.name] >= self.max_retries:
             return None
@@ -225,8 +221,7 @@ def _results(history: tuple[Message, ...]) -> Iterator[tuple[str, ToolCall | Non
     calls = {call.id: call for message in history[begin:] for call in message.tool_calls}
     results = [message for message in history[begin:] if message.role == "tool" and message.text]
     for result in results[: -_NEWEST - 1 : -1]:
-        # what the repetition guard has added is for the model, nothing to say
-        yield result.text.partition(f"\n{WARNING}")[0], calls.get(result.call_id or "")
+        yield without_warnings(result.text), calls.get(result.call_id or "")
 
 
 def _same(reply: str, result: str) -> bool:

@@ -204,8 +204,7 @@ class TalkGuardHook(BaseHook):
 
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
     """The tools that a reply calls, before any of them starts."""
-    found = [] if ctx.tool_registry is None else [ctx.tool_registry.get(call.name) for call in reply.tool_calls]
-    return [tool for tool in found if tool is not None]
+    return [tool for call in reply.tool_calls if (tool := ctx.tool_of(call)) is not None]
 
 
 def _is_moving(ctx: AgentContext) -> bool:
@@ -281,7 +280,7 @@ class PlanModeHook(BaseHook):
 
 def _is_read_only(ctx: AgentContext, call: ToolCall) -> bool:
     """True if the tool of a call is known to read only; an unknown tool may change anything."""
-    tool = None if ctx.tool_registry is None else ctx.tool_registry.get(call.name)
+    tool = ctx.tool_of(call)
     return tool is not None and tool.traits.read_only
 
 
