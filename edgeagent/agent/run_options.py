@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
-from typing import Any, ClassVar, Final, Literal, Protocol
+from enum import EnumType, StrEnum
+from typing import Any, ClassVar, Final, Literal, Protocol, get_args, get_origin, get_type_hints
 
 from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
@@ -19,13 +20,6 @@ from edgeagent.tools import Tool
 from edgeagent.tools.signature import is_async
 from edgeagent.tools.tool import OUTPUT_LIMIT
 from edgeagent.tools.workers import MAX_ABANDONED
-
-
-class StopEvent(Protocol):
-    """Questions that a body or callback may ask of a stop; ``threading.Event`` is one."""
-
-    def is_set(self) -> bool: ...
-    def wait(self, timeout: float | None = None) -> bool: ...
 
 
 class RunCallbacks(Protocol):
@@ -126,8 +120,8 @@ class Options:
     on_budget: Literal["last_content", "final_answer"] = "last_content"
     max_continuations: int = 1
     """Times that a reply that was cut by ``max_tokens`` may go on; 0 is a value."""
-    before_tool_call: Callable[[ToolCall, StopEvent], ToolCall | ToolResult | None] | None = None
-    after_tool_call: Callable[[ToolCall, ToolResult, StopEvent], ToolResult | None] | None = None
+    before_tool_call: Callable[[ToolCall, threading.Event], ToolCall | ToolResult | None] | None = None
+    after_tool_call: Callable[[ToolCall, ToolResult, threading.Event], ToolResult | None] | None = None
     on_event: Callable[[Event], object] | None = None
     get_steering_messages: Callable[[], Sequence[Message | str]] | None = None
     """Asked whenever steering is looked for; what it returns is queued behind what is there."""
@@ -176,7 +170,7 @@ class Options:
                 check_callback(value, f"Options({name}={{}})")
             elif name in CHOICES:
                 object.__setattr__(self, name, _chosen(name, value))
-            elif name in _COUNTS | _NUMBERS:
+            elif name in _NUMBERS:
                 _check_number(name, value)
             elif name == "orchestrator":
                 if isinstance(value, type) or not callable(getattr(value, "run", None)):
@@ -192,59 +186,28 @@ class Options:
 
 
 _ZERO_IS_A_VALUE: Final = frozenset({"temperature", "max_continuations", "abort_grace_s"})
-CALLBACKS: Final = frozenset(
-    {
-        "continue_confirm",
-        "before_tool_call",
-        "after_tool_call",
-        "on_event",
-        "get_steering_messages",
-        "get_follow_up_messages",
-        "should_stop_after_turn",
-        "transform_context",
-        "get_ephemeral_messages",
-        "convert_messages",
-        "policy_check",
-        "confirm",
-        "error_intervention",
-    }
-)
-CHOICES: Final[dict[str, Any]] = {
-    "tool_execution_mode": ToolMode,
-    "steering_mode": QueueMode,
-    "followup_mode": QueueMode,
-    "steering_check": ("after_batch", "after_each_tool"),
-    "on_budget": ("last_content", "final_answer"),
-    "tool_choice": ("auto", "required_first", "none"),
+_HINTS: Final = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Options).items()}
+"""The types of each option; those of a ``Literal`` are its values."""
+CALLBACKS: Final = frozenset(name for name, kinds in _HINTS.items() if get_origin(kinds[0]) is Callable)
+CHOICES: Final[dict[str, Sequence[str]]] = {
+    name: list(kinds[0]) if isinstance(kinds[0], EnumType) else kinds
+    for name, kinds in _HINTS.items()
+    if isinstance(kinds[0], EnumType | str)
 }
-_COUNTS: Final = frozenset(
-    {
-        "max_concurrent_tools",
-        "max_turns",
-        "max_tool_hops",
-        "max_continuations",
-        "max_tool_errors",
-        "tool_output_limit",
-        "max_abandoned_tools",
-        "max_tokens",
-    }
-)
-_NUMBERS: Final = frozenset(
-    {"tool_timeout_s", "confirm_timeout_s", "abort_grace_s", "deadline_s", "llm_timeout_s", "temperature"}
-)
+_NUMBERS: Final = {name: kinds[0] for name, kinds in _HINTS.items() if kinds[0] in (int, float)}
 
 
 def _check_number(name: str, value: Any) -> None:
-    kinds, what = ((int,), "a whole number") if name in _COUNTS else ((int, float), "a number")
+    kinds, what = ((int,), "a whole number") if _NUMBERS[name] is int else ((int, float), "a number")
     if not isinstance(value, kinds) or isinstance(value, bool) or not value >= 0:
         raise ConfigError(f"Options({name}={value!r}): it should be {what} that is not negative")
 
 
 def _chosen(name: str, value: Any) -> Any:
     choices = CHOICES[name]
-    if value not in list(choices):
+    if value not in choices:
         raise ConfigError(f"Options({name}={value!r}): it should be one of {', '.join(choices)}")
-    return choices(value) if isinstance(choices, type) else value
+    return choices[choices.index(value)]  # a mode for its text
 
 
 def check_callback(value: object, where: str) -> None:
