@@ -17,7 +17,7 @@ from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.queues import QueueName, Queues
 from edgeagent.agent.run import Ending, Part, Run
 from edgeagent.agent.run_handle import AbortMode, RunHandle
-from edgeagent.agent.run_options import Options, RunCallbacks, RunResult, RunState, hooks_of
+from edgeagent.agent.run_options import Options, RunCallbacks, RunResult, RunState, check_argument, hooks_of
 from edgeagent.context import SAFETY, AgentContext
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.events import Event, Level
@@ -83,12 +83,12 @@ class Agent:
         self.llm = llm
         self.description = description
         self.deps = deps
-        _check("Agent(options", options, Options)
-        _check("Agent(latch", latch, "subscribe")
+        check_argument("Agent(options", options, Options)
+        check_argument("Agent(latch", latch, "subscribe")
         self.options = options or Options()
         self.handoffs = _listed("handoffs", handoffs)
         for target in self.handoffs:
-            _check("Agent(handoffs", target, Agent)
+            check_argument("Agent(handoffs", target, Agent)
         self.hooks = _listed("hooks", hooks)
         self.tools = ToolRegistry.of([*_listed("tools", tools), *(handoff_tool(target) for target in self.handoffs)])
         self.latch = latch
@@ -178,10 +178,10 @@ class Agent:
             BusyError, ModelError: As ``run``; later errors come from ``RunHandle.result``.
             ConfigError: An argument of a type that can't be.
         """
-        _check("run(options", options, Options)
-        _check("run(context", context, AgentContext)
-        _check("run(stop_event", stop_event, "is_set")
-        _check("start(callbacks", callbacks, "ask")
+        check_argument("run(options", options, Options)
+        check_argument("run(context", context, AgentContext)
+        check_argument("run(stop_event", stop_event, "is_set")
+        check_argument("start(callbacks", callbacks, "ask")
         context = context or AgentContext(deps=self.deps)
         llm = self.llm or (context.llm if context.depth else None)
         if llm is None:
@@ -487,18 +487,6 @@ class Agent:
 def _strategy(options: Options) -> Callable[[Run], Ending] | None:
     """Returns what plays a part in place of the loop's own strategy, if the options name one."""
     return None if options.orchestrator is None else partial(orchestrate, options.orchestrator)
-
-
-def _check(argument: str, value: object, kind: type | str) -> None:
-    """Refuses an argument that is neither None nor of that kind: a class, or a method of an object by its name."""
-    if isinstance(kind, str):
-        fits = callable(getattr(value, kind, None)) and not isinstance(value, type)
-        needed = f"be an object with a method {kind}()"
-    else:
-        fits, needed = isinstance(value, kind), f"be of the class {kind.__name__}"
-    if value is None or fits:
-        return
-    raise ConfigError(f"{argument}={value!r}): it should {needed}")
 
 
 def _listed(argument: str, values: Iterable[T] | None) -> list[T]:

@@ -210,6 +210,26 @@ def _chosen(name: str, value: Any) -> Any:
     return choices[choices.index(value)]  # a mode for its text
 
 
+def check_argument(argument: str, value: object, kind: type | str, *, optional: bool = True) -> None:
+    """Refuses what is not of that kind.
+
+    Args:
+        argument: Where it was given: "run(options".
+        kind: A class, or a method of an object by its name.
+        optional: None will do, too.
+
+    Raises:
+        ConfigError: It is of another kind.
+    """
+    if isinstance(kind, str):
+        fits = callable(getattr(value, kind, None)) and not isinstance(value, type)
+        needed = f"be an object with a method {kind}()"
+    else:
+        fits, needed = isinstance(value, kind), f"be of the class {kind.__name__}"
+    if not (fits or (optional and value is None)):
+        raise ConfigError(f"{argument}={value!r}): it should {needed}")
+
+
 def check_callback(value: object, where: str) -> None:
     """Refuses what nobody can call, and what would only make a coroutine.
 

@@ -4,16 +4,13 @@ set away from its default, are an error.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from edgeagent.agent import Agent, Options
-from edgeagent.agent.run_options import check_callback
+from edgeagent.agent import Agent
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.context_compaction import ContextCompactionHook
 from edgeagent.hooks.pii_redaction import PIIHook
-from edgeagent.journal import Durability
 from edgeagent.llm import LLM
 from edgeagent.pii import PII
 
@@ -64,39 +61,6 @@ def models_of(value: LLM | str | Sequence[LLM | str] | None) -> tuple[LLM | str,
         if not isinstance(model, str) and not callable(getattr(model, "stream", None)):
             raise ConfigError(f"Session(fallback_models=...): {model!r} is neither a model nor the name of one")
     return given
-
-
-def check_keywords(
-    *,
-    agent: object,
-    path: object,
-    resolve_model: object,
-    response_schema: object,
-    options: object,
-    durability: object,
-    out: object,
-    status: object,
-) -> None:
-    """Refuses values that would only fail later, or never be obeyed.
-
-    Raises:
-        ConfigError: A keyword has a value that can't be.
-    """
-    if not isinstance(agent, Agent):
-        raise ConfigError(f"Session({agent!r}): it should be an Agent")
-    if resolve_model is not None:
-        check_callback(resolve_model, "Session(resolve_model={})")
-    if options is not None and not isinstance(options, Options):
-        raise ConfigError(f"Session(options={options!r}): it should be Options, such as Options(max_turns=3)")
-    if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
-        raise ConfigError(f"Session(path={path!r}): it should be the path of a file")
-    if response_schema is not None and not isinstance(response_schema, dict):
-        raise ConfigError(f"Session(response_schema={response_schema!r}): it should be a JSON Schema, a dict")
-    if durability not in get_args(Durability):
-        raise ConfigError(f"Session(durability={durability!r}): it should be one of {', '.join(get_args(Durability))}")
-    for name, stream in (("out", out), ("status", status)):
-        if stream is not None and not callable(getattr(stream, "write", None)):
-            raise ConfigError(f"Session({name}={stream!r}): it should be a text stream, such as sys.stdout")
 
 
 def refuse_both(agent: Agent, kind: type, keyword: str) -> None:

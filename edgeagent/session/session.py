@@ -10,13 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TextIO
+from typing import Any, Final, Literal, Self, TextIO, get_args
 
 from edgeagent import events
 from edgeagent.agent import Agent, AgentContext, Options, RunHandle, RunResult
-from edgeagent.agent.run_options import RunCallbacks
+from edgeagent.agent.run_options import RunCallbacks, check_argument, check_callback
 from edgeagent.errors import BusyError, ConfigError, EdgeAgentError, ModelError
 from edgeagent.hooks.compaction import truncated
+from edgeagent.hooks.hook import file_path
 from edgeagent.hooks.run_records import PersistSessionHook
 from edgeagent.journal import Durability
 from edgeagent.journal.records import with_results
@@ -26,7 +27,7 @@ from edgeagent.pii import PII, Mode
 from edgeagent.session.audit import AuditSink, AuditTrail
 from edgeagent.session.fallback import FallbackLLM
 from edgeagent.session.history import History
-from edgeagent.session.keyword_hooks import check_keywords, compaction_hook, models_of, pii_hook, refuse_both
+from edgeagent.session.keyword_hooks import compaction_hook, models_of, pii_hook, refuse_both
 from edgeagent.session.spoken import AnswerHook, spoken_text
 from edgeagent.views import Writers
 
@@ -91,16 +92,18 @@ class Session:
         durability: Durability | None = "process",
     ) -> None:
         pii, durability = PII.of(pii), durability or "process"
-        check_keywords(
-            agent=agent,
-            path=path,
-            resolve_model=resolve_model,
-            response_schema=response_schema,
-            options=options,
-            durability=durability,
-            out=out,
-            status=status,
-        )
+        check_argument("Session(agent", agent, Agent, optional=False)
+        check_argument("Session(options", options, Options)
+        check_argument("Session(response_schema", response_schema, dict)
+        check_argument("Session(out", out, "write")
+        check_argument("Session(status", status, "write")
+        if resolve_model is not None:
+            check_callback(resolve_model, "Session(resolve_model={})")
+        if path is not None:
+            file_path("Session(path={})", path)
+        if durability not in get_args(Durability):
+            choices = ", ".join(get_args(Durability))
+            raise ConfigError(f"Session(durability={durability!r}): it should be one of {choices}")
         self.agent = agent
         self.options = options
         self.context = AgentContext(deps=agent.deps, session=self)

@@ -115,7 +115,7 @@ def test_what_is_no_text_is_refused_and_the_session_goes_on():
 @pytest.mark.parametrize(
     ("keywords", "told"),
     [
-        ({"agent": None}, r"Session\(None\)"),
+        ({"agent": None}, "agent=None"),
         ({"options": 3}, "options=3"),
         ({"resolve_model": 3}, "resolve_model=3"),
     ],
