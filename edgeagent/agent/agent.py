@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
 from edgeagent.agent import loop
-from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool, target_of
+from edgeagent.agent.handoffs import agent_tool, guarded, handoff_tool
 from edgeagent.agent.log import Broadcast, Subscribers
 from edgeagent.agent.orchestrator import orchestrate
 from edgeagent.agent.queues import QueueName, Queues
@@ -150,12 +150,7 @@ class Agent:
             PolicyViolationError: ``policy_check`` denied a call.
             BaseException: Whatever else a model raised, unchanged.
         """
-        handle = self.start(task, messages=messages, context=context, options=options, stop_event=stop_event)
-        try:
-            return handle.result()
-        except BaseException:  # Ctrl-C, or what the run itself raised: then there is nothing left to stop
-            handle.abort("user")
-            raise
+        return self.start(task, messages=messages, context=context, options=options, stop_event=stop_event).waited()
 
     def start(
         self,
@@ -297,8 +292,21 @@ class Agent:
         return agent_tool(self, name, description)
 
     def target_of(self, handoff: Handoff) -> Agent:
-        """The agent that a handoff names. Raises EdgeAgentError if there is none."""
-        return target_of(handoff, self.handoffs)
+        """The agent that a handoff names.
+
+        Raises:
+            EdgeAgentError: There is none of that name, or it is no agent.
+        """
+        target = handoff.target
+        if isinstance(target, str):
+            found = next((agent for agent in self.handoffs if agent.name == target), None)
+            if found is None:
+                names = ", ".join(agent.name for agent in self.handoffs) or "none"
+                raise EdgeAgentError(f"there is no agent called {target} to hand over to; there are: {names}")
+            return found
+        if not isinstance(target, Agent):
+            raise EdgeAgentError(f"a Handoff needs an Agent or the name of one, not {type(target).__name__}")
+        return target
 
     def occupy(self, run: Run) -> bool:
         """Makes the agent busy with a run of another agent. False: it is busy already."""

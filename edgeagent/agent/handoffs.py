@@ -11,7 +11,6 @@ from typing import Protocol, Self, TypeVar
 from edgeagent.agent.run_handle import RunHandle
 from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext
-from edgeagent.errors import EdgeAgentError
 from edgeagent.events import Event
 from edgeagent.messages import ToolResult
 from edgeagent.tools import Handoff, Tool, ToolContext, tool
@@ -104,23 +103,6 @@ def reached(agent: _Agent) -> list[_Agent]:
 def guarded(own: Options, callers: Options) -> Options:
     """An agent's own options; what guards its caller's tools guards its tools too, unless it has a guard of its own."""
     return replace(own, policy_check=own.policy_check or callers.policy_check, confirm=own.confirm or callers.confirm)
-
-
-def target_of(handoff: Handoff, known: list[_Agent]) -> _Agent:
-    """The agent that a handoff names.
-
-    Raises:
-        EdgeAgentError: There is none of that name, or it is no agent.
-    """
-    if isinstance(handoff.target, str):
-        for agent in known:
-            if agent.name == handoff.target:
-                return agent
-        names = ", ".join(agent.name for agent in known) or "none"
-        raise EdgeAgentError(f"there is no agent called {handoff.target} to hand over to; there are: {names}")
-    if not hasattr(handoff.target, "occupy"):
-        raise EdgeAgentError(f"a Handoff needs an Agent or the name of one, not {type(handoff.target).__name__}")
-    return handoff.target  # type: ignore[return-value]  # an Agent: who else can be occupied
 
 
 def _identifier(name: str) -> str:

@@ -81,6 +81,14 @@ class RunHandle:
             raise self._error
         return cast("RunResult", self._result)  # set before the log is closed
 
+    def waited(self) -> RunResult:
+        """As ``result``, without a limit of time: a Ctrl-C while it waits ends the run too."""
+        try:
+            return self.result()
+        except BaseException:  # Ctrl-C, or what the run itself raised: then there is nothing left to stop
+            self.abort("user")
+            raise
+
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the end, however the run ends; False when the time was over first."""
         return self._run.out.log.wait(timeout)

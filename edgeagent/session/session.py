@@ -161,7 +161,7 @@ class Session:
         Raises:
             BusyError, ModelError, PolicyViolationError: As ``Agent.run``.
         """
-        return self._waited(self.start(task))
+        return self.start(task).waited()
 
     def start(self, task: str | Message | None = None, *, callbacks: RunCallbacks | None = None) -> RunHandle:
         """As ``step``, but returns at once.
@@ -200,7 +200,7 @@ class Session:
             if not self.agent.has_pending and (not messages or messages[-1].role == "assistant"):
                 raise EdgeAgentError("nothing to continue: the last message is an answer, and nothing is queued")
             handle = self.start()
-        return self._waited(handle)
+        return handle.waited()
 
     def steer(
         self, msg: str | Message, *, wake: bool = False, starter: Callable[[], RunHandle] | None = None
@@ -387,13 +387,6 @@ class Session:
     def _switched(self, text: str) -> None:
         logger.warning("%s", text)
         self._run_context.notice("warning", text)
-
-    def _waited(self, handle: RunHandle) -> RunResult:
-        try:
-            return handle.result()
-        except BaseException:  # Ctrl-C, or what the run itself raised: then there is nothing left to stop
-            handle.abort("user")
-            raise
 
     def _observe(self, context: AgentContext, event: events.Event) -> None:
         """Takes over what a run of this session leaves, on the run's thread, before anybody can start the next."""
