@@ -21,6 +21,7 @@ class History:
 
     Attributes:
         backlog: The journal.
+        usage: Tokens of all runs; the journal has them with ``keep_usage``.
         notices: What was repaired in it.
 
     Raises:
@@ -31,7 +32,7 @@ class History:
         self.backlog: Backlog | None = None
         self.notices: tuple[str, ...] = ()
         self._messages: list[Message] = []
-        self._usage = Usage()
+        self.usage = Usage()
         self._heard: dict[str, str] = {}
         """Of each reply that was cut, what is left of it."""
         self._amended = False
@@ -45,7 +46,7 @@ class History:
         except BaseException:
             journal.close()
             raise
-        self._messages, self._usage, self.notices = list(found.messages), found.usage, found.notices
+        self._messages, self.usage, self.notices = list(found.messages), found.usage, found.notices
         self.backlog = Backlog(journal, [message.id for message in found.messages])
 
     def copy(self) -> list[Message]:
@@ -103,22 +104,10 @@ class History:
             if text is not None and self.backlog is not None:
                 self.backlog.heard(message.id, text)
 
-    @property
-    def usage(self) -> Usage:
-        return self._usage
-
-    @usage.setter
-    def usage(self, usage: Usage) -> None:
-        self._usage = usage
-        self.keep_usage()
-
-    def add_usage(self, usage: Usage) -> None:
-        """Adds to the total; the journal has it with ``keep_usage``."""
-        self._usage += usage
-
     def keep_usage(self) -> None:
+        """Writes the usage to the journal."""
         if self.backlog is not None:
-            self.backlog.usage(self._usage)
+            self.backlog.usage(self.usage)
 
     def close(self) -> None:
         """Gives the journal back. Safe to call again."""

@@ -325,6 +325,7 @@ class Session:
         if not isinstance(usage, Usage):
             raise ConfigError(f"Session.usage = {usage!r}: it should be a Usage, such as Usage(120, 5)")
         self._history.usage = usage
+        self._history.keep_usage()
 
     def close(self) -> None:
         """Stops everything that moves, what outlived its run included, and the run that goes on; takes no more. Safe
@@ -413,7 +414,7 @@ class Session:
     def _committed(self, context: AgentContext, message: Message) -> None:
         """Has a message on disk when its end is told."""
         if message.usage is not None:
-            self._history.add_usage(message.usage)
+            self._history.usage += message.usage
             self.last_input_tokens = message.usage.input_tokens
         if self._persist is not None:
             self._persist.keep(context)
