@@ -188,7 +188,7 @@ class Workers:
     @property
     def moving(self) -> list[Body]:
         """The bodies that move something, whoever waits for them."""
-        return [body for body in self._in("running", "detached", "abandoned") if body.moves]
+        return [body for body in self.bodies() if body.moves]
 
     def bodies(self) -> list[Body]:
         """All that are at work, or whose actuators are."""
@@ -286,8 +286,7 @@ class Workers:
                     end_run()  # before a body hears of it: one that returns at once must not have the model asked
                 calls = self.halt("stopped for safety")
             else:
-                bodies = [body for body in self.bodies() if body.moves]
-                calls = actuator.begin(_told(_held(body, state == "held") for body in bodies))
+                calls = actuator.begin(_told(_held(body, state == "held") for body in self.moving))
             if self.motion()[0] == state:
                 return lambda: actuator.wait(calls)
 
@@ -302,8 +301,8 @@ _process = os.getpid()
 
 def halt_all(reason: str) -> None:
     """Stops everything that moves in this process, side by side. Waits half a second at most."""
-    bodies = [body for workers in list(_all) for body in workers.bodies()]
-    actuator.wait(actuator.begin(_told(body.demand_end(reason) for body in bodies if body.moves)))
+    moving = [body for workers in list(_all) for body in workers.moving]
+    actuator.wait(actuator.begin(_told(body.demand_end(reason) for body in moving)))
 
 
 def _halt_at_exit() -> None:
