@@ -31,8 +31,8 @@ from edgeagent.tools.execution import (
     Rewritten,
     patched,
 )
-from edgeagent.tools.tool import OUTPUT_LIMIT, Handoff, capped, result_of
-from edgeagent.tools.workers import MAX_ABANDONED, Busy
+from edgeagent.tools.tool import Handoff, capped, result_of
+from edgeagent.tools.workers import Busy
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +43,13 @@ DispatchMode = Literal["sequential", "parallel", "batch"]
 class DispatchLimits:
     """``grace_s``: how long a body that was asked to stop may take to return."""
 
-    mode: DispatchMode = "batch"
-    max_concurrent: int = 8
-    grace_s: float = 0.5
-    max_abandoned: int = MAX_ABANDONED
-    output_limit: int = OUTPUT_LIMIT
+    mode: DispatchMode
+    max_concurrent: int
+    grace_s: float
+    max_abandoned: int
+    output_limit: int
     """Characters of a result that no hook has cut, because its body or the run was stopped."""
-    skip_after_each: bool = False
+    skip_after_each: bool
     """Ask after each call whether the rest is to be skipped; then the mode should be sequential."""
 
 
