@@ -7,8 +7,9 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
+from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.compaction import (
     MOST_CHARS_PER_TOKEN,
@@ -23,9 +24,6 @@ from edgeagent.hooks.hook import BaseHook, BeforeLLM, FirePoint, HookResult
 from edgeagent.llm import LLM, LLMRequest, ToolSpec
 from edgeagent.llm.window import RequestSizes
 from edgeagent.messages import Message
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from edgeagent.context import AgentContext
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, UNITS, ratio, sides
 from edgeagent.english.sentence_rules import CLASS
@@ -22,10 +23,6 @@ from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookR
 from edgeagent.hooks.run_guards import without_warnings
 from edgeagent.hooks.slm import in_words
 from edgeagent.messages import Message, ToolCall
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
-
 
 logger = logging.getLogger(__name__)
 SENTENCES: Final = re.compile(r"(?<=[.!?])\s+")

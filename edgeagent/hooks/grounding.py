@@ -11,8 +11,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from edgeagent.context import AgentContext
 from edgeagent.english.amounts import (
     PAIRS,
     Amount,
@@ -39,9 +40,6 @@ from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 logger = logging.getLogger(__name__)
 

@@ -14,15 +14,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self
+from typing import Any, Final, Literal, Protocol, Self
 
+from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.messages import Message, Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
 from edgeagent.tools.signature import is_async
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 logger = logging.getLogger(__name__)
 

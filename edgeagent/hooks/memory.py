@@ -10,15 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
+from edgeagent.context import AgentContext
 from edgeagent.errors import EdgeAgentError
 from edgeagent.hooks.hook import BaseHook, BeforeLLM, FirePoint, HookResult, counted, file_path
 from edgeagent.messages import Message
 from edgeagent.tools import Tool, tool
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 FACT_CHARS: Final = 500
 """The longest fact."""

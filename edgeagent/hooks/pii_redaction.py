@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from edgeagent.context import AgentContext
 from edgeagent.hooks.hook import AfterTool, BaseHook, BeforeLLM, FirePoint, HookResult, Payload, RunStart
 from edgeagent.messages import PEOPLE, Message, ToolResult
 from edgeagent.pii import PII, Mode, find, redact
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 _WARNED: Final = "warned"
 _QUOTED: Final = PEOPLE | {"summary"}

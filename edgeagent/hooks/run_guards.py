@@ -11,16 +11,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, BeforeTool, FirePoint, HookResult, Payload, counted
 from edgeagent.messages import Status, ToolCall, ToolResult
 from edgeagent.tools import Tool
 from edgeagent.tools.tool import OUTPUT_LIMIT, capped
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 WARNING: Final = "Warning: "
 """Beginning of a line that this guard adds to a result, for the model alone."""

@@ -11,17 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from edgeagent.context import AgentContext
 from edgeagent.english.amounts import amounts_of
 from edgeagent.english.tokens import words_of
 from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload, counted
 from edgeagent.hooks.run_guards import LoopDetectorHook, without_warnings
 from edgeagent.messages import PEOPLE, Message, ToolCall
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
-
 
 _NOT_NEEDED: Final = frozenset({"title", "description", "additionalProperties", "default"})
 _NAMED: Final = frozenset({"properties", "$defs"})

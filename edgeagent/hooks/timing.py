@@ -11,9 +11,10 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from edgeagent.characters import without_escapes
+from edgeagent.context import AgentContext
 from edgeagent.hooks.hook import (
     AfterLLM,
     AfterTool,
@@ -26,9 +27,6 @@ from edgeagent.hooks.hook import (
     RunStart,
 )
 from edgeagent.messages import ToolCall
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 logger = logging.getLogger(__name__)
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from edgeagent.context import AgentContext
 from edgeagent.english.asking import continues, is_about_past, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
@@ -22,10 +23,6 @@ from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, Fire
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
 from edgeagent.tools.signature import is_async
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
-
 
 logger = logging.getLogger(__name__)
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."

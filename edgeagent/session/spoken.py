@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from edgeagent.agent import RunResult
+from edgeagent.context import AgentContext
 from edgeagent.hooks import BaseHook, FirePoint, HookResult
-
-if TYPE_CHECKING:
-    from edgeagent.context import AgentContext
 
 DATA: Final = "My answer is data that I can't read aloud."
 """Said in the place of JSON that no ``response_schema`` has asked for."""
