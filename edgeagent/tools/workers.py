@@ -60,20 +60,8 @@ class Body(Protocol):
         ...
 
 
-class MovingPart(Protocol):
-    """Part of a robot that moves and obeys a latch."""
-
-    def obey(self) -> Callable[[], object]:
-        """Brings what moves in line with the latch, without waiting. Returns what waits for it."""
-        ...
-
-    def silent(self) -> str:
-        """Names an actuator that has not answered its stop; empty if there is none."""
-        ...
-
-
 class Latch(Protocol):
-    """Safety latch as the workers use it; ``edgeagent.robot.SafetyLatch`` is one, and takes a ``MovingPart`` too."""
+    """Safety latch as the workers use it. ``edgeagent.robot.SafetyLatch`` is one, which they ``follow``."""
 
     @property
     def state(self) -> str: ...
@@ -251,7 +239,7 @@ class Workers:
             if latch in self._latches:
                 return
             self._latches.append(latch)
-        follow: Callable[[MovingPart], object] | None = getattr(latch, "follow", None)
+        follow: Callable[[Workers], object] | None = getattr(latch, "follow", None)
         if follow is not None:
             follow(self)
         else:  # a latch of the builder's own
