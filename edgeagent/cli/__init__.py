@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
-from typer.core import TyperGroup
 
 from edgeagent import __version__
 from edgeagent.cli import (
@@ -31,68 +29,33 @@ from edgeagent.cli import (
     train,
     voice_test,
 )
+from edgeagent.cli.help import PlainFlags, epilog
 from edgeagent.front import front
 
-_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent talk[/]  talk with the simulated house robot, aloud
-
-[cyan]edgeagent chat[/]  the same, typed
-
-[cyan]edgeagent ask "go to the kitchen"[/]  one request
-
-[cyan]edgeagent chat --app examples/my_robot.py[/]  your own robot
-
-[cyan]edgeagent init rover[/]  the beginning of your own robot, in a folder
-
-[cyan]edgeagent check --app my_robot.py[/]  how well a model understands your robot's tools
-
-[cyan]edgeagent train --app my_robot.py --phrases phrases.txt[/]  nano learns your robot's tools
-
-[cyan]edgeagent doctor[/]  what this machine has, and how fast the model is on it
-
-[cyan]edgeagent models list[/]  which models there are, and what fits this machine
-
-[cyan]edgeagent say "I am back at the dock"[/]  aloud
-
-[cyan]edgeagent voices[/]  what voices there are
-
-[cyan]edgeagent listen[/]  what people say, as text
-
-[cyan]edgeagent voice-test[/]  how well it hears you, and what to change
-
-[cyan]edgeagent base test --app my_robot.py[/]  your robot's motors, with the wheels off the ground
-
-[cyan]edgeagent mcp[/]  the robot as tools of other programs
-
-[cyan]edgeagent replay audit.jsonl[/]  what a robot did, turn by turn
-"""
-
-
-class _PlainFlags(TyperGroup):
-    """The commands, whose help shows nothing behind a flag: typer's <bool> reads as if a flag took a value."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        params: list[Any] = super().get_params(ctx)
-        _plain(params)
-        return params
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        found = super().get_command(ctx, cmd_name)
-        for each in [found, *getattr(found, "commands", {}).values()] if found is not None else ():
-            _plain(each.get_params(ctx))
-        return found
-
-
-def _plain(params: Iterable[Any]) -> None:
-    for one in params:
-        if getattr(one, "is_flag", False):
-            one.metavar = ""
+_EPILOG: Final = epilog(
+    {
+        "edgeagent talk": "talk with the simulated house robot, aloud",
+        "edgeagent chat": "the same, typed",
+        'edgeagent ask "go to the kitchen"': "one request",
+        "edgeagent chat --app examples/my_robot.py": "your own robot",
+        "edgeagent init rover": "the beginning of your own robot, in a folder",
+        "edgeagent check --app my_robot.py": "how well a model understands your robot's tools",
+        "edgeagent train --app my_robot.py --phrases phrases.txt": "nano learns your robot's tools",
+        "edgeagent doctor": "what this machine has, and how fast the model is on it",
+        "edgeagent models list": "which models there are, and what fits this machine",
+        'edgeagent say "I am back at the dock"': "aloud",
+        "edgeagent voices": "what voices there are",
+        "edgeagent listen": "what people say, as text",
+        "edgeagent voice-test": "how well it hears you, and what to change",
+        "edgeagent base test --app my_robot.py": "your robot's motors, with the wheels off the ground",
+        "edgeagent mcp": "the robot as tools of other programs",
+        "edgeagent replay audit.jsonl": "what a robot did, turn by turn",
+    },
+)
 
 
 commands = typer.Typer(
-    cls=_PlainFlags,
+    cls=PlainFlags,
     name="edgeagent",
     help="An offline agent for robots: it talks, it acts, and it never sends a byte anywhere.",
     epilog=_EPILOG,

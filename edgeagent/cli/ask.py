@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgeagent.cli import exits, options, sessions, streams
+from edgeagent.cli.help import epilog
 from edgeagent.errors import ConfigError, EdgeAgentError
 
 if TYPE_CHECKING:
@@ -23,21 +24,15 @@ if TYPE_CHECKING:
     from edgeagent.messages import ToolCall, ToolResult
     from edgeagent.session import Session
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent ask "how full is your battery"[/]
-
-[cyan]edgeagent ask "drive forward two meters and turn left" --json[/]
-
-[cyan]edgeagent ask --stdin --json --speed 1000 < commands.txt > answers.jsonl[/]
-
-[cyan]edgeagent ask "turn left" --app examples/my_robot.py[/]
-
-[bold]Exit code[/]
-
-0 answered · 1 aborted by its deadline · 2 wrong usage, settings or app file · 3 the model · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        'edgeagent ask "how full is your battery"': "",
+        'edgeagent ask "drive forward two meters and turn left" --json': "",
+        "edgeagent ask --stdin --json --speed 1000 < commands.txt > answers.jsonl": "",
+        'edgeagent ask "turn left" --app examples/my_robot.py': "",
+    },
+    exit_code="0 answered · 1 aborted by its deadline · 2 wrong usage, settings or app file · 3 the model · 130 Ctrl-C",
+)
 
 
 @options.tabled

@@ -18,30 +18,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.errors import ConfigError, DriveError, EdgeAgentError
 
 if TYPE_CHECKING:
     from edgeagent.robot import BaseDriver, Odometry
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent base test --app my_robot.py[/]  your base: the file defines base = MyBase(), or its driver
-
-[cyan]edgeagent base test --board roboclaw --port /dev/ttyACM0 --pulses-per-m 5600 --track-m 0.25
---low-battery-v 10.5[/]  a RoboClaw
-
-[cyan]edgeagent base test --board sabertooth --port /dev/serial0 --full-speed-mps 0.6 --track-m 0.3[/]  a Sabertooth
-
-[cyan]edgeagent base test --board simulated[/]  how the test goes, without motors
-
-[cyan]edgeagent base test --app my_robot.py --yes[/]  asks nothing, and tries what needs no eyes; the wheels are off the
-ground
-
-[bold]Exit code[/]
-
-0 all is well, as far as was tried · 1 something has to be changed · 2 wrong usage, or nobody to ask · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent base test --app my_robot.py": "your base: the file defines base = MyBase(), or its driver",
+        "edgeagent base test --board roboclaw --port /dev/ttyACM0 --pulses-per-m 5600 --track-m 0.25 --low-battery-v "
+        "10.5": "a RoboClaw",
+        "edgeagent base test --board sabertooth --port /dev/serial0 --full-speed-mps 0.6 --track-m 0.3": "a Sabertooth",
+        "edgeagent base test --board simulated": "how the test goes, without motors",
+        "edgeagent base test --app my_robot.py --yes": "asks nothing, and tries what needs no eyes; the wheels are "
+        "off the ground",
+    },
+    exit_code="0 all is well, as far as was tried · 1 something has to be changed · 2 wrong usage, or nobody to ask · "
+    "130 Ctrl-C",
+)
 
 base = typer.Typer(help="The base of a robot: its motors.", no_args_is_help=True, rich_markup_mode="rich")
 

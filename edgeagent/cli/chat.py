@@ -10,35 +10,27 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from edgeagent.cli import exits, options, sessions, streams, web_door
+from edgeagent.cli.help import epilog
 
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.config import Config
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent chat[/]  type; /help tells the rest
-
-[cyan]edgeagent chat --speed 5 --seed 7[/]
-
-[cyan]edgeagent chat --app examples/my_robot.py[/]
-
-[cyan]edgeagent chat --session robi[/]  keep it under a name; go on where you stopped, also after a power cut
-
-[cyan]edgeagent chat --continue[/]  go on with the last session of this folder or app
-
-[cyan]edgeagent chat --audit audit.jsonl[/]  then [cyan]edgeagent replay audit.jsonl[/]
-
-[cyan]edgeagent chat --web[/]  a page in the browser beside it
-
-[cyan]edgeagent chat < script.txt[/]  every line to its end; replies on stdout, activity on stderr
-
-[bold]Keys[/]
-
-Before a tool does what can't be undone you are asked; y allows it. While the robot works, a line is taken up after the
-running step; [bold]stop[/] alone stops it at once. Ctrl-C interrupts, twice within 2 s leaves; so do Ctrl-D and /quit.
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent chat": "type; /help tells the rest",
+        "edgeagent chat --speed 5 --seed 7": "",
+        "edgeagent chat --app examples/my_robot.py": "",
+        "edgeagent chat --session robi": "keep it under a name; go on where you stopped, also after a power cut",
+        "edgeagent chat --continue": "go on with the last session of this folder or app",
+        "edgeagent chat --audit audit.jsonl": "then [cyan]edgeagent replay audit.jsonl[/]",
+        "edgeagent chat --web": "a page in the browser beside it",
+        "edgeagent chat < script.txt": "every line to its end; replies on stdout, activity on stderr",
+    },
+    keys="Before a tool does what can't be undone you are asked; y allows it. While the robot works, a line is taken "
+    "up after the running step; [bold]stop[/] alone stops it at once. Ctrl-C interrupts, twice within 2 s leaves; so "
+    "do Ctrl-D and /quit.",
+)
 _EXAMPLE_CHARS: Final = 60
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.streams import one_line
 from edgeagent.errors import ConfigError
 
@@ -24,36 +25,29 @@ if TYPE_CHECKING:
     from edgeagent.check.doubts import Doubt
     from edgeagent.config import Config
 
-CHECK_EPILOG: Final = """\
-[bold]Examples[/]
+CHECK_EPILOG: Final = epilog(
+    {
+        "edgeagent check --app my_robot.py": "the tools as the model sees them, their cost, and what is doubtful",
+        "edgeagent check --app my_robot.py --write-cases cases.toml": "a file of sentences and right calls to begin "
+        "with",
+        "edgeagent check --app my_robot.py --cases cases.toml": "a score, and every miss with its prompt and its raw "
+        "reply",
+        "edgeagent check --app my_robot.py --cases cases.toml --models nano,qwen2.5-coder-1.5b": "two models in one "
+        "table",
+    },
+    nothing_moves='No body of a tool is run: a call ends where the body would begin, and the model is told "done".',
+    exit_code="0 looked, whatever was found; [cyan]edgeagent test[/] fails where calls are wrong · 2 wrong usage, "
+    "settings, app file or cases · 3 the model · 130 Ctrl-C",
+)
 
-[cyan]edgeagent check --app my_robot.py[/]  the tools as the model sees them, their cost, and what is doubtful
-
-[cyan]edgeagent check --app my_robot.py --write-cases cases.toml[/]  a file of sentences and right calls to begin with
-
-[cyan]edgeagent check --app my_robot.py --cases cases.toml[/]  a score, and every miss with its prompt and its raw reply
-
-[cyan]edgeagent check --app my_robot.py --cases cases.toml --models nano,qwen2.5-coder-1.5b[/]  two models in one table
-
-No body of a tool is run: a call ends where the body would begin, and the model is told "done".
-
-[bold]Exit code[/]
-
-0 looked, whatever was found; [cyan]edgeagent test[/] fails where calls are wrong · 2 wrong usage, settings, app file
-or cases · 3 the model · 130 Ctrl-C
-"""
-
-TEST_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent test --app my_robot.py --cases cases.toml[/]
-
-[cyan]edgeagent test --app my_robot.py --cases cases.toml --min-exact 0.9 --junit report.xml[/]
-
-[bold]Exit code[/]
-
-0 enough cases are right · 1 too few are · 2 wrong usage, settings, app file or cases · 3 the model · 130 Ctrl-C
-"""
+TEST_EPILOG: Final = epilog(
+    {
+        "edgeagent test --app my_robot.py --cases cases.toml": "",
+        "edgeagent test --app my_robot.py --cases cases.toml --min-exact 0.9 --junit report.xml": "",
+    },
+    exit_code="0 enough cases are right · 1 too few are · 2 wrong usage, settings, app file or cases · 3 the model · "
+    "130 Ctrl-C",
+)
 
 
 Cases = Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.streams import Tone, printable, toned
 from edgeagent.extras import install, lacking
 
@@ -20,23 +21,16 @@ if TYPE_CHECKING:
     from edgeagent.doctor import Examination, Row, Section, Status
     from edgeagent.llm.llama import LlamaLLM
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent doctor[/]  this machine, and the embedded model
-
-[cyan]edgeagent doctor --model qwen3-0.6b[/]  another model
-
-[cyan]edgeagent doctor --app examples/my_robot.py[/]  your own robot's model and phrases
-
-[cyan]edgeagent doctor --sound[/]  plays a tone and a sentence, and tells the echo, its delay, and under-runs
-
-[cyan]edgeagent doctor --json > report.json[/]  for a bug report
-
-[bold]Exit code[/]
-
-0 all is well · 2 wrong settings · 3 something does not work · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent doctor": "this machine, and the embedded model",
+        "edgeagent doctor --model qwen3-0.6b": "another model",
+        "edgeagent doctor --app examples/my_robot.py": "your own robot's model and phrases",
+        "edgeagent doctor --sound": "plays a tone and a sentence, and tells the echo, its delay, and under-runs",
+        "edgeagent doctor --json > report.json": "for a bug report",
+    },
+    exit_code="0 all is well · 2 wrong settings · 3 something does not work · 130 Ctrl-C",
+)
 _MARKS: Final[dict[Status, tuple[str, Tone]]] = {
     "ok": ("ok", "dim"),
     "note": ("note", "warning"),

@@ -12,21 +12,19 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.systemd import NAME, Unit, command, program
 from edgeagent.errors import ConfigError
 from edgeagent.resources import absolute, expanded
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent init rover[/]  a folder with an app of two tools, cases, settings and a README
-
-[cyan]cd rover && edgeagent chat --config edgeagent.toml[/]  talk with it
-
-[bold]Exit code[/]
-
-0 written · 1 the disk is full · 2 a file is there already, or the folder can't be written to; nothing was written then
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent init rover": "a folder with an app of two tools, cases, settings and a README",
+        "cd rover && edgeagent chat --config edgeagent.toml": "talk with it",
+    },
+    exit_code="0 written · 1 the disk is full · 2 a file is there already, or the folder can't be written to; nothing "
+    "was written then",
+)
 
 _ROBOT: Final = '''\
 """Your robot. Talk with it: edgeagent chat --config edgeagent.toml"""

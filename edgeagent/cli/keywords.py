@@ -11,28 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
+from edgeagent.cli.help import epilog
 from edgeagent.errors import ConfigError
 
 if TYPE_CHECKING:
     from edgeagent.audio.device import Samples
     from edgeagent.stt.tuning import Tuned
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent keywords tune stop "freeze now"[/]  by what espeak-ng (and flite, if installed) says
-
-[cyan]edgeagent keywords tune "hey robi" --said robi="R OW B IY"[/]  when the dictionary gets a name wrong
-
-[cyan]edgeagent keywords tune stop --recordings people/[/]  by your own people: people/stop/*.wav or people/stop*.wav
-hold the phrase, people/other/*.wav or people/other*.wav any talk without it
-
-[cyan]edgeagent keywords tune "hey robi" --wake --output robot.toml[/]  the lines for the settings, in a new file
-
-[bold]Exit code[/]
-
-0 tuned · 1 the file can't be written · 2 wrong usage · 4 a recording, a voice, PocketSphinx · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        'edgeagent keywords tune stop "freeze now"': "by what espeak-ng (and flite, if installed) says",
+        'edgeagent keywords tune "hey robi" --said robi="R OW B IY"': "when the dictionary gets a name wrong",
+        "edgeagent keywords tune stop --recordings people/": "by your own people: people/stop/*.wav or "
+        "people/stop*.wav hold the phrase, people/other/*.wav or people/other*.wav any talk without it",
+        'edgeagent keywords tune "hey robi" --wake --output robot.toml': "the lines for the settings, in a new file",
+    },
+    exit_code="0 tuned · 1 the file can't be written · 2 wrong usage · 4 a recording, a voice, PocketSphinx · 130 "
+    "Ctrl-C",
+)
 _HEADER: Final = ("phrase", "threshold", "hits", "misses", "false alarms", "an hour")
 _OTHER: Final = "other"
 _FLITE: Final = "flite:kal"

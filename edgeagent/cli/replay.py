@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.streams import Tone, one_line, printable, shortened, toned
 from edgeagent.errors import ConfigError, EdgeAgentError
 
@@ -22,27 +23,18 @@ if TYPE_CHECKING:
     from edgeagent.hooks.audit_reader import CallRecord, RunRecord, TurnRecord
     from edgeagent.messages import Reading
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent replay audit.jsonl[/]  each run: its turns, its calls, where its time went
-
-[cyan]edgeagent replay audit.jsonl | less[/]
-
-[cyan]edgeagent replay audit.jsonl --prompts[/]  why: each prompt, raw reply, how it was read, what the grammar refused
-
-[cyan]edgeagent replay audit.jsonl --json > turns.jsonl[/]  one line a turn, and one at the end of each run
-
-[cyan]edgeagent replay talk.wav[/]  what talk --record kept: the sound, and its lines at their times
-
-[bold]To record[/]
-
-Agent(..., hooks=[AuditLogHook("audit.jsonl")])
-
-[bold]Exit code[/]
-
-0 shown · 2 there is no such file, or it is no audit log · 4 it is no WAV file · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent replay audit.jsonl": "each run: its turns, its calls, where its time went",
+        "edgeagent replay audit.jsonl | less": "",
+        "edgeagent replay audit.jsonl --prompts": "why: each prompt, raw reply, how it was read, what the grammar "
+        "refused",
+        "edgeagent replay audit.jsonl --json > turns.jsonl": "one line a turn, and one at the end of each run",
+        "edgeagent replay talk.wav": "what talk --record kept: the sound, and its lines at their times",
+    },
+    to_record='Agent(..., hooks=[AuditLogHook("audit.jsonl")])',
+    exit_code="0 shown · 2 there is no such file, or it is no audit log · 4 it is no WAV file · 130 Ctrl-C",
+)
 _SOUND: Final = ".wav"
 """End of the name of a recording of talk."""
 _LEAST_WIDTH: Final = 40

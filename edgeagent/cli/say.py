@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.errors import AudioError, ConfigError
 
 if TYPE_CHECKING:
@@ -26,36 +27,25 @@ if TYPE_CHECKING:
     from edgeagent.tts.mouth import Speech
     from edgeagent.tts.speaker import Speaker
 
-SAY_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent say "I am back at the dock"[/]
-
-[cyan]edgeagent say --voice en-gb --rate 150 "it is 21 °C, and the battery is at 64 %"[/]
-
-[cyan]edgeagent say --output hello.wav "hello there"[/]  a file; - is stdout
-
-[cyan]edgeagent ask "where are you" | edgeagent say[/]  stdin, spoken as it comes
-
-[cyan]edgeagent voices[/]  what voices there are
-
-[bold]Exit code[/]
-
-0 said · 2 wrong usage or settings · 4 the loudspeaker or the voice · 130 Ctrl-C, in the middle of a word
-"""
-VOICES_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent voices[/]  the voices that speak English
-
-[cyan]edgeagent voices de[/]  those of another language; all lists every one
-
-[cyan]edgeagent say --voice joe "hello there"[/]  plays one
-
-[bold]Exit code[/]
-
-0 listed · 4 there is none of that language
-"""
+SAY_EPILOG: Final = epilog(
+    {
+        'edgeagent say "I am back at the dock"': "",
+        'edgeagent say --voice en-gb --rate 150 "it is 21 °C, and the battery is at 64 %"': "",
+        'edgeagent say --output hello.wav "hello there"': "a file; - is stdout",
+        'edgeagent ask "where are you" | edgeagent say': "stdin, spoken as it comes",
+        "edgeagent voices": "what voices there are",
+    },
+    exit_code="0 said · 2 wrong usage or settings · 4 the loudspeaker or the voice · 130 Ctrl-C, in the middle of a "
+    "word",
+)
+VOICES_EPILOG: Final = epilog(
+    {
+        "edgeagent voices": "the voices that speak English",
+        "edgeagent voices de": "those of another language; all lists every one",
+        'edgeagent say --voice joe "hello there"': "plays one",
+    },
+    exit_code="0 listed · 4 there is none of that language",
+)
 _READ_BYTES: Final = 4096
 _WAITING: Final = 50
 """Sentences of a pipe that are read before they are said."""

@@ -11,29 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from edgeagent.cli import exits, options, sessions, streams
+from edgeagent.cli.help import epilog
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from edgeagent.config import Config
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent mcp[/]  for a client that starts it, and talks over stdin and stdout
-
-[cyan]edgeagent mcp --app examples/my_robot.py --yes[/]  your own robot, which asks nobody first
-
-[cyan]edgeagent mcp --http 8766[/]  at http://127.0.0.1:8766/mcp, for clients that have the token
-
-[bold]Tools[/]
-
-say, ask, stop and status. stop ends everything that moves at once; motion stays off until the command is started again.
-
-[bold]Exit code[/]
-
-0 the client left · 2 wrong usage or settings · 3 the model · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent mcp": "for a client that starts it, and talks over stdin and stdout",
+        "edgeagent mcp --app examples/my_robot.py --yes": "your own robot, which asks nobody first",
+        "edgeagent mcp --http 8766": "at http://127.0.0.1:8766/mcp, for clients that have the token",
+    },
+    tools="say, ask, stop and status. stop ends everything that moves at once; motion stays off until the command is "
+    "started again.",
+    exit_code="0 the client left · 2 wrong usage or settings · 3 the model · 130 Ctrl-C",
+)
 _KEPT_IN: Final = "mcp-token"
 """Name of the token's file in the user's folder for settings."""
 

@@ -12,47 +12,33 @@ from typing import Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.systemd import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.cli.talk import check_start, talk
 from edgeagent.errors import ConfigError
 from edgeagent.resources import absolute
 
-INSTALL_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent service install --app my_robot.py[/]  for this user; then [cyan]systemctl --user start edgeagent[/]
-
-[cyan]sudo edgeagent service install --system --config edgeagent.toml[/]  for the machine, without anybody logged in
-
-[cyan]edgeagent service install --app my_robot.py --print[/]  shows the unit and writes nothing
-
-[cyan]edgeagent service install -- --wake-word "hey robi" --session robi[/]  with options of [cyan]edgeagent talk[/]
-
-[bold]Exit code[/]
-
-0 written · 1 the page's address is not there now, or the disk is full · 2 wrong usage, settings or app file, or a unit
-of that name is not ours · 3 the model · 4 the voice
-"""
-STATUS_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent service status[/]
-
-[cyan]edgeagent service status --system[/]
-
-[bold]Exit code[/]
-
-0 it runs · 1 it does not · 2 there is no such unit, or no systemd
-"""
-UNINSTALL_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent service uninstall[/]  stops it, and removes the unit; sessions, logs and models stay
-
-[bold]Exit code[/]
-
-0 removed · 2 there is no such unit of ours, or systemd refuses
-"""
+INSTALL_EPILOG: Final = epilog(
+    {
+        "edgeagent service install --app my_robot.py": "for this user; then [cyan]systemctl --user start edgeagent[/]",
+        "sudo edgeagent service install --system --config edgeagent.toml": "for the machine, without anybody logged in",
+        "edgeagent service install --app my_robot.py --print": "shows the unit and writes nothing",
+        'edgeagent service install -- --wake-word "hey robi" --session robi': "with options of [cyan]edgeagent talk[/]",
+    },
+    exit_code="0 written · 1 the page's address is not there now, or the disk is full · 2 wrong usage, settings or "
+    "app file, or a unit of that name is not ours · 3 the model · 4 the voice",
+)
+STATUS_EPILOG: Final = epilog(
+    {
+        "edgeagent service status": "",
+        "edgeagent service status --system": "",
+    },
+    exit_code="0 it runs · 1 it does not · 2 there is no such unit, or no systemd",
+)
+UNINSTALL_EPILOG: Final = epilog(
+    {"edgeagent service uninstall": "stops it, and removes the unit; sessions, logs and models stay"},
+    exit_code="0 removed · 2 there is no such unit of ours, or systemd refuses",
+)
 _SHOWN: Final = {
     "ActiveState": "state",
     "SubState": "in detail",

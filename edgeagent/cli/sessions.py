@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, streams
+from edgeagent.cli.help import epilog
 from edgeagent.errors import BusyError, ConfigError
 
 if TYPE_CHECKING:
@@ -22,37 +23,25 @@ if TYPE_CHECKING:
     from edgeagent.app.ears_setup import Waiting
     from edgeagent.config import Config
 
-LIST_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent sessions list[/]  the newest first
-
-[cyan]edgeagent sessions list --json[/]  a line of JSON each, for a program
-
-[bold]Exit code[/]
-
-0 told · 1 the answer can't be written
-"""
-PATH_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]cp "$(edgeagent sessions path robi)" robi.journal[/]  a copy
-
-[bold]Exit code[/]
-
-0 told · 1 the answer can't be written · 2 there is no such session
-"""
-REMOVE_EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent sessions remove robi[/]  asks first
-
-[cyan]edgeagent sessions remove robi --yes[/]  in a script
-
-[bold]Exit code[/]
-
-0 removed, or left after a no · 2 there is no such session, it is in use, or nobody is there to be asked
-"""
+LIST_EPILOG: Final = epilog(
+    {
+        "edgeagent sessions list": "the newest first",
+        "edgeagent sessions list --json": "a line of JSON each, for a program",
+    },
+    exit_code="0 told · 1 the answer can't be written",
+)
+PATH_EPILOG: Final = epilog(
+    {'cp "$(edgeagent sessions path robi)" robi.journal': "a copy"},
+    exit_code="0 told · 1 the answer can't be written · 2 there is no such session",
+)
+REMOVE_EPILOG: Final = epilog(
+    {
+        "edgeagent sessions remove robi": "asks first",
+        "edgeagent sessions remove robi --yes": "in a script",
+    },
+    exit_code="0 removed, or left after a no · 2 there is no such session, it is in use, or nobody is there to be "
+    "asked",
+)
 _HOUSE: Final = "house"
 _FIRST_CHARS: Final = 60
 

@@ -16,6 +16,7 @@ import typer
 
 from edgeagent.cli import exits, options, sessions, streams, web_door
 from edgeagent.cli.chat import chatting, has_screen
+from edgeagent.cli.help import epilog
 from edgeagent.cli.streams import printable
 from edgeagent.cli.systemd import Notifier
 from edgeagent.errors import AudioError, ConfigError
@@ -27,37 +28,25 @@ if TYPE_CHECKING:
     from edgeagent.cli.activity import Item
     from edgeagent.config import Config
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent talk[/]  speak; interrupt it; say stop
-
-[cyan]edgeagent talk --app examples/my_robot.py[/]  your own robot
-
-[cyan]edgeagent talk --wake-word "hey robi"[/]  it sleeps until it is called
-
-[cyan]edgeagent talk --push-to-talk[/]  it hears only while the space bar is down
-
-[cyan]edgeagent talk --text[/]  where there is no sound, type
-
-[cyan]edgeagent talk --json > talk.jsonl[/]  every event as a line of JSON
-
-[cyan]edgeagent talk --record talk.wav[/]  both ends in stereo, announced aloud; then [cyan]edgeagent replay talk.wav[/]
-
-[cyan]edgeagent talk --web --web-host 0.0.0.0[/]  a page for a phone as well, with a token
-
-[cyan]edgeagent talk --input lines.wav --output answers.wav[/]  files in place of microphone and loudspeaker
-
-[bold]Keys[/]
-
-At a terminal there is a line to type into as well; /help tells the rest. Ctrl-C stops what the robot does and says,
-twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 stops everything that moves.
-
-[bold]Exit code[/]
-
-0 left · 1 the page's address is taken, or the disk is full · 2 wrong usage or settings · 3 the model · 4 microphone,
-loudspeaker, recogniser or voice · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent talk": "speak; interrupt it; say stop",
+        "edgeagent talk --app examples/my_robot.py": "your own robot",
+        'edgeagent talk --wake-word "hey robi"': "it sleeps until it is called",
+        "edgeagent talk --push-to-talk": "it hears only while the space bar is down",
+        "edgeagent talk --text": "where there is no sound, type",
+        "edgeagent talk --json > talk.jsonl": "every event as a line of JSON",
+        "edgeagent talk --record talk.wav": "both ends in stereo, announced aloud; then [cyan]edgeagent replay "
+        "talk.wav[/]",
+        "edgeagent talk --web --web-host 0.0.0.0": "a page for a phone as well, with a token",
+        "edgeagent talk --input lines.wav --output answers.wav": "files in place of microphone and loudspeaker",
+    },
+    keys="At a terminal there is a line to type into as well; /help tells the rest. Ctrl-C stops what the robot does "
+    "and says, twice within 2 s leaves. Where stdout is no terminal, Ctrl-C leaves. SIGUSR1 stops everything that "
+    "moves.",
+    exit_code="0 left · 1 the page's address is taken, or the disk is full · 2 wrong usage or settings · 3 the model "
+    "· 4 microphone, loudspeaker, recogniser or voice · 130 Ctrl-C",
+)
 _QUIET_S: Final = 0.5
 """After the end of a file, the conversation is over when nothing has happened for so long."""
 _LONGER_S: Final = 60.0

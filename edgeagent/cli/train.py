@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.streams import one_line
 from edgeagent.errors import ConfigError
 from edgeagent.extras import is_here
@@ -28,30 +29,19 @@ if TYPE_CHECKING:
     from edgeagent.train.fine_tuning import LossPoint
     from edgeagent.train.phrases_file import Phrase
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent train --app my_robot.py --phrases phrases.txt[/]  15 minutes; writes my_robot-nano.gguf
-
-[cyan]edgeagent train --app my_robot.py --phrases phrases.txt --held-out others.txt --minutes 5[/]  a first look
-
-[cyan]edgeagent chat --app my_robot.py --model my_robot-nano.gguf[/]  then talk with it
-
-[bold]Phrases[/]
-
-A line is a sentence, " = " and the calls that are right; # begins a comment. Write five for each tool, in the words of
-your people:
-
-scan the third pallet = scan_pallet(number=3)
-
-scan pallet 4 and go slow = scan_pallet(number=4); set_speed(level="slow")
-
-who built you = none "I don't know."
-
-[bold]Exit code[/]
-
-0 trained · 2 wrong usage, app file or phrases, or the extra is missing · 3 the model · 130 Ctrl-C
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent train --app my_robot.py --phrases phrases.txt": "15 minutes; writes my_robot-nano.gguf",
+        "edgeagent train --app my_robot.py --phrases phrases.txt --held-out others.txt --minutes 5": "a first look",
+        "edgeagent chat --app my_robot.py --model my_robot-nano.gguf": "then talk with it",
+    },
+    phrases='A line is a sentence, " = " and the calls that are right; # begins a comment. Write five for each tool, '
+    "in the words of your people:\n\n"
+    "scan the third pallet = scan_pallet(number=3)\n\n"
+    'scan pallet 4 and go slow = scan_pallet(number=4); set_speed(level="slow")\n\n'
+    'who built you = none "I don\'t know."',
+    exit_code="0 trained · 2 wrong usage, app file or phrases, or the extra is missing · 3 the model · 130 Ctrl-C",
+)
 
 MINUTES: Final = 15.0
 """Minutes of a training where nobody says otherwise."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from edgeagent.cli import exits, options, streams
+from edgeagent.cli.help import epilog
 from edgeagent.cli.streams import one_line
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError
 
@@ -27,28 +28,21 @@ if TYPE_CHECKING:
     from edgeagent.config import Config
     from edgeagent.tts.mouth import Mouth
 
-EPILOG: Final = """\
-[bold]Examples[/]
-
-[cyan]edgeagent voice-test[/]  about five minutes with your microphone and loudspeaker
-
-[cyan]edgeagent voice-test --person anna --distance "1 m" --distance "3 m"[/]  at two places
-
-[cyan]edgeagent voice-test --app my_robot.py --sentences 30[/]  with the commands of your own robot
-
-[cyan]edgeagent voice-test --silent[/]  shows what to say, and needs no loudspeaker
-
-[cyan]edgeagent voice-test --again --engine whisper[/]  the kept recordings by another recogniser, without a microphone
-
-[cyan]edgeagent voice-test --list[/]  what is kept on this machine
-
-[cyan]edgeagent voice-test --delete[/]  deletes all recordings; with --person those of one person
-
-[bold]Exit code[/]
-
-0 tested · 1 a recording can't be deleted · 2 wrong usage or settings, nobody to ask, or nothing can be kept · 3 the
-app's model · 4 microphone, loudspeaker, recogniser or voice, and 130 Ctrl-C, after the report of what there is
-"""
+EPILOG: Final = epilog(
+    {
+        "edgeagent voice-test": "about five minutes with your microphone and loudspeaker",
+        'edgeagent voice-test --person anna --distance "1 m" --distance "3 m"': "at two places",
+        "edgeagent voice-test --app my_robot.py --sentences 30": "with the commands of your own robot",
+        "edgeagent voice-test --silent": "shows what to say, and needs no loudspeaker",
+        "edgeagent voice-test --again --engine whisper": "the kept recordings by another recogniser, without a "
+        "microphone",
+        "edgeagent voice-test --list": "what is kept on this machine",
+        "edgeagent voice-test --delete": "deletes all recordings; with --person those of one person",
+    },
+    exit_code="0 tested · 1 a recording can't be deleted · 2 wrong usage or settings, nobody to ask, or nothing can "
+    "be kept · 3 the app's model · 4 microphone, loudspeaker, recogniser or voice, and 130 Ctrl-C, after the report "
+    "of what there is",
+)
 _KEPT: Final = "Recordings"
 _MIXERS: Final = (
     ("wpctl", "wpctl set-volume @DEFAULT_AUDIO_SOURCE@ 10%+", "wpctl set-volume @DEFAULT_AUDIO_SOURCE@ 10%-"),

@@ -36,7 +36,7 @@ def have(*names: str) -> None:
 
 @pytest.mark.parametrize("command", [[], *([name] for name in "list info path remove bundle import".split())])
 def test_help_has_examples_and_exit_codes(command: list[str], in_process: Run) -> None:
-    told = in_process("models", *command, "--help").stdout
+    told = " ".join(in_process("models", *command, "--help").stdout.split())
     assert not command or ("Examples" in told and "Exit code" in told and "130 Ctrl-C" in told)
 
 
