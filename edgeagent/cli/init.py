@@ -116,7 +116,6 @@ def init(
             streams.tell(f"wrote {folder / name}", "dim")
         called = "edgeagent" if shutil.which("edgeagent") else shlex.join(program())
         streams.answer(f"{where}{called} chat --config edgeagent.toml")
-    raise typer.Exit(exits.OK)
 
 
 def _unit(folder: Path) -> str:

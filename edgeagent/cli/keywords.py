@@ -54,7 +54,6 @@ def tune(
     """Find for each phrase the threshold that hears it most, with few false alarms; prints lines for the settings."""
     with exits.guarded():
         _tune(phrases, recordings=recordings, said=said or [], wake=wake, output=output)
-    raise typer.Exit(exits.OK)
 
 
 def _tune(

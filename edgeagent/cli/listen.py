@@ -76,7 +76,6 @@ def listen(
             ears__language=language,
         )
         _listen(chosen, json=json, record=record, verbose=verbose)
-    raise typer.Exit(exits.OK)
 
 
 def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -> None:

@@ -131,7 +131,6 @@ def pull(
             models_files.pull_once(wanted)
         else:
             models_files.pull(wanted, source=source, accept_upstream=accept_upstream)
-    raise typer.Exit(exits.OK)
 
 
 @models.command("verify", epilog=VERIFY_EPILOG)
@@ -141,7 +140,6 @@ def verify(names: MaybeNames = None) -> None:
         from edgeagent.cli import models_files
 
         models_files.verify(names or [])
-    raise typer.Exit(exits.OK)
 
 
 @models.command("list", epilog=LIST_EPILOG)
@@ -157,7 +155,6 @@ def list_(
         from edgeagent.cli import models_table
 
         models_table.show_list(names or [], task=task, profile=profile, here=here, as_json=as_json)
-    raise typer.Exit(exits.OK)
 
 
 @models.command("info", epilog=INFO_EPILOG)
@@ -167,7 +164,6 @@ def info(name: Name, profile: OnBoard = None, as_json: options.AsJson = False) -
         from edgeagent.cli import models_table
 
         models_table.show_info(name, profile=profile, as_json=as_json)
-    raise typer.Exit(exits.OK)
 
 
 @models.command("path", epilog=PATH_EPILOG)
@@ -188,7 +184,6 @@ def path(name: Name) -> None:
             raise ModelError(store.absent(entry))
         # as settings take it: a mind's file, a voice's .onnx, a recogniser's folder
         streams.answer_path(paths[0] if isinstance(entry, LanguageModel | Voice) else store.folder(entry))
-    raise typer.Exit(exits.OK)
 
 
 @models.command("remove", epilog=REMOVE_EPILOG)
@@ -212,7 +207,6 @@ def remove(
                 streams.answer(f"{entry.name} removed, {_mb(freed)} freed")
         else:
             streams.tell("nothing was removed")
-    raise typer.Exit(exits.OK)
 
 
 @models.command("bundle", epilog=BUNDLE_EPILOG)
@@ -228,7 +222,6 @@ def bundle(
         from edgeagent.cli.models_files import chosen
 
         _write_bundle(chosen(names or [], task, profile), expanded(output), force=force)
-    raise typer.Exit(exits.OK)
 
 
 @models.command("import", epilog=IMPORT_EPILOG)
@@ -248,7 +241,6 @@ def import_(
         for entry in found:
             for place in store.paths(entry):
                 streams.answer_path(place)
-    raise typer.Exit(exits.OK)
 
 
 def _check_removable(entry: Entry) -> None:

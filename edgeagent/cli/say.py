@@ -78,7 +78,6 @@ def say(
             audio__output=output,
         )
         _say(chosen, " ".join(words) if words else None, verbose=verbose)
-    raise typer.Exit(exits.OK)
 
 
 def _say(config: Config, said: str | None, *, verbose: bool) -> None:
@@ -246,7 +245,6 @@ def voices(
         lines = [_HEAD, *((f"{name} *" if name == chosen else name, *rest) for name, *rest in rows)]
         for line in streams.columns(lines):
             streams.answer(line)
-    raise typer.Exit(exits.OK)
 
 
 def _catalogue(language: str) -> Iterator[tuple[str, str, str, str]]:

@@ -59,7 +59,6 @@ def serve_mcp(
         exits.watch(screen=False)
         chosen = options.settings(run.config, robot, run, deadline_s=deadline, audio__output=output)
         _serve(chosen, http=http, token_file=token_file, always=yes)
-    raise typer.Exit(exits.OK)
 
 
 def _serve(config: Config, *, http: int | None, token_file: Path | None, always: bool) -> None:

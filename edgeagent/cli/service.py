@@ -85,7 +85,6 @@ def install(
             streams.answer(unit.text.rstrip("\n"))
         else:
             _install(unit)
-    raise typer.Exit(exits.OK)
 
 
 @service.command("status", epilog=STATUS_EPILOG)
@@ -123,7 +122,6 @@ def uninstall(system: System = False, name: UnitName = NAME) -> None:
         if runs:
             _systemctl(system, "daemon-reload")
         streams.tell(f"removed {path}; sessions, logs and models stay")
-    raise typer.Exit(exits.OK)
 
 
 def _unit(

@@ -59,7 +59,6 @@ def list_(
     """List the named sessions, and those in files that --continue would go on with."""
     with exits.guarded():
         _show(as_json=as_json)
-    raise typer.Exit(exits.OK)
 
 
 @sessions.command("path", epilog=PATH_EPILOG)
@@ -72,7 +71,6 @@ def path(name: Name) -> None:
         if not file.is_file():
             raise ConfigError(f"there is no session {name!r}; edgeagent sessions list tells which there are")
         streams.answer_path(file)
-    raise typer.Exit(exits.OK)
 
 
 @sessions.command("remove", epilog=REMOVE_EPILOG)
@@ -92,7 +90,6 @@ def remove(
             streams.tell(f"removed {name}, {_size(freed)}")
         else:
             streams.tell("nothing was removed")
-    raise typer.Exit(exits.OK)
 
 
 def _show(*, as_json: bool) -> None:

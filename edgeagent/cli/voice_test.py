@@ -117,7 +117,6 @@ def voice_test(
                     silent=silent,
                     json=json,
                 )
-    raise typer.Exit(exits.OK)
 
 
 def _test(
