@@ -84,8 +84,7 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
             app.agent.hooks.append(GoalReports(app.telling.report))
         app.load()
         tell = streams.answer if screen else streams.tell
-        colour = streams.coloured(streams.stdout() if screen else sys.stderr)
-        for line in _greeting(app, colour=colour, person=screen):
+        for line in _greeting(app, person=screen):
             tell(line)
         for note in app.notes:
             streams.warn(note)
@@ -103,16 +102,17 @@ def chatting(config: Config, *, screen: bool, always: bool = False, conversing: 
     return exits.OK
 
 
-def _greeting(app: App, *, colour: bool, person: bool) -> list[str]:
+def _greeting(app: App, *, person: bool) -> list[str]:
     """Tells who is there, on which model, and how to get help; to a person also what to say."""
-    name = streams.toned(app.agent.name, "name", colour=colour)
-    rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", colour=colour)
+    stream = streams.stdout() if person else sys.stderr
+    name = streams.toned(app.agent.name, "name", stream)
+    rest = streams.toned(f"on {app.llm.name} · /help for help · Ctrl-D leaves", "dim", stream)
     known = [message for message in app.session.messages() if message.role == "user" and message.origin == "user"]
     resumed = f"resumed after: {streams.shortened(known[-1].text, 60)}" if known else ""
     return [
         f"{name} {rest}",
-        *([streams.toned(hint, "dim", colour=colour)] if person and (hint := what_to_say(app)) else []),
-        *([streams.toned(resumed, "dim", colour=colour)] if resumed else []),
+        *([streams.toned(hint, "dim", stream)] if person and (hint := what_to_say(app)) else []),
+        *([streams.toned(resumed, "dim", stream)] if resumed else []),
         *([streams.printable(app.say_at_start)] if app.say_at_start else []),
     ]
 

@@ -58,7 +58,7 @@ class ChatScreen(Screen):
         self._working = False
         self._spoke = False
         self._stops = ChatStops(app, self._post, on_stop=self._drop_questions)
-        self._slash = Slash(app, self._stops, self._print, self._complain, colour=self._colour, width=self._columns)
+        self._slash = Slash(app, self._stops, self._print, self._complain)
 
     def _subscribed(self) -> list[Callable[[], object]]:
         loop = asyncio.get_running_loop()
@@ -72,7 +72,7 @@ class ChatScreen(Screen):
         if said or self._question():
             gap = "" if self._working else "\n"
             mark = self._question() or MARK
-            self._print(f"{gap}{toned(mark, 'bold', colour=self._colour)}{said}")
+            self._print(f"{gap}{toned(mark, 'bold')}{said}")
             self._hear(said)
 
     def _ask(self, loop: asyncio.AbstractEventLoop, question: str) -> str | None:
@@ -179,7 +179,7 @@ class ChatScreen(Screen):
         if not self._asked or self._asked[0].number != number:
             return False
         asked = self._asked[0]
-        self._print(f"{toned(printable(asked.text), 'bold', colour=self._colour)}{said}")
+        self._print(f"{toned(printable(asked.text), 'bold')}{said}")
         if obeyed(said, self._stops) or self._stops.take(said, asked=True):
             self._again = None
         else:
@@ -274,13 +274,13 @@ class ChatScreen(Screen):
 
     def _say(self, line: str) -> None:
         """A line of the robot's, the first one of a run with its name."""
-        name = "" if self._spoke else toned(self._name(), "name", colour=self._colour)
+        name = "" if self._spoke else toned(self._name(), "name")
         self._spoke = True
         self._print(name + line)
 
     def _show(self, line: Line) -> None:
         text = shortened(line.text, self._columns() - 1)
-        self._print(toned(text, line.tone, colour=self._colour))
+        self._print(toned(text, line.tone))
 
 
 class Flow:

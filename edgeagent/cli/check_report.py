@@ -16,7 +16,7 @@ from edgeagent.check.cases import calls_text
 from edgeagent.check.doubts import LARGE_SHARE, Doubt
 from edgeagent.check.trial import difference
 from edgeagent.cli import streams
-from edgeagent.cli.streams import Tone, columns, one_line, printable, toned
+from edgeagent.cli.streams import columns, one_line, printable
 from edgeagent.cli.why import explained_reading
 from edgeagent.errors import ConfigError
 from edgeagent.messages import Reading
@@ -54,28 +54,29 @@ class CheckView:
         self._app = app
         self._cases = cases
         self._verbose = verbose
-        self._colour = streams.coloured(streams.stdout())
-        self._width = streams.width(streams.stdout()) if streams.stdout().isatty() else _PIPE_WIDTH
+        self._width = streams.width() if streams.stdout().isatty() else _PIPE_WIDTH
 
     def show(self, report: Report, found: Sequence[Doubt]) -> None:
         """Shows one model's report, and first what is doubtful in the tools."""
-        self._line(f"{report.agent} on {report.model}, window {report.window:,} tokens", "bold")
+        streams.answer(f"{report.agent} on {report.model}, window {report.window:,} tokens", "bold")
         for note in report.notes:
-            self._line(f"note: {note}", "warning")
+            streams.answer(f"note: {note}", "warning")
         for cost in report.costs:
             whose = "" if len(report.costs) == 1 else f" of {cost.agent}"
             count = f"{len(cost.each)} tool{'' if len(cost.each) == 1 else 's'}"
-            self._line("")
-            self._line(
+            streams.answer("")
+            streams.answer(
                 f"{count}{whose}, {cost.tokens:,} tokens of every request ({_percent(cost.tokens, report.window)})"
             )
             for name, tokens in cost.each.items():
-                self._line(f"  {tokens:>6,}  {name}")
-            self._line("as the model sees them:")
+                streams.answer(f"  {tokens:>6,}  {name}")
+            streams.answer("as the model sees them:")
             self._quote(cost.text)
         if report.share > LARGE_SHARE:
-            self._line(f"note: that is more than {LARGE_SHARE:.0%} of the window; the history has the rest", "warning")
-        self._line("")
+            streams.answer(
+                f"note: that is more than {LARGE_SHARE:.0%} of the window; the history has the rest", "warning"
+            )
+        streams.answer("")
         self._show_doubts(found)
         if report.outcomes:
             self._show_score(report)
@@ -83,43 +84,43 @@ class CheckView:
     def _show_doubts(self, found: Sequence[Doubt]) -> None:
         told: set[str] = set()
         for doubt in found:
-            self._line(f"doubtful: {doubt.where} {doubt.what}", "warning")
+            streams.answer(f"doubtful: {doubt.where} {doubt.what}", "warning")
             if doubt.rule not in told:
                 told.add(doubt.rule)
-                self._line(f"  → {doubt.advice}")
+                streams.answer(f"  → {doubt.advice}")
         if found:
-            self._line("")
+            streams.answer("")
 
     def _show_score(self, report: Report) -> None:
         for outcome in report.missed:
             self._show_miss(outcome, report)
-        self._line(score_text(report), "bold")
-        self._line("")
+        streams.answer(score_text(report), "bold")
+        streams.answer("")
 
     def _show_miss(self, outcome: Outcome, report: Report) -> None:
         where = "" if outcome.case.line is None else f" ({self._cases}:{outcome.case.line})"
-        self._line(f'missed: "{one_line(outcome.case.say)}"{where}', "error")
-        self._line(f"  {one_line(difference(outcome))}")
+        streams.answer(f'missed: "{one_line(outcome.case.say)}"{where}', "error")
+        streams.answer(f"  {one_line(difference(outcome))}")
         for refused in outcome.refused:
             call = calls_text([Expected(refused.call.name, refused.call.arguments)])
-            self._line(f"  {refused.result.status}: {one_line(call)}: {one_line(refused.result.text)}")
+            streams.answer(f"  {refused.result.status}: {one_line(call)}: {one_line(refused.result.text)}")
         if outcome.reply:
-            self._line(f"  reply: {one_line(outcome.reply)}")
+            streams.answer(f"  reply: {one_line(outcome.reply)}")
         before: Reading | None = None
         for turn in outcome.turns:
             for line in explained_reading(turn, before, width=self._width, full=self._verbose):
-                self._line(line.text, line.tone)
+                streams.answer(line.text, line.tone)
             before = turn
-        self._line("")
+        streams.answer("")
 
     def end(self, reports: Sequence[Report]) -> None:
         """Shows several models in one table, and what else there is to know."""
         if len(reports) > 1:
             self._compare(reports)
         if self._cases:
-            self._line(_HARMLESS)
+            streams.answer(_HARMLESS)
         else:
-            self._line(_HOW.format(name=_a_tool(reports[0]), app=shlex.quote(str(self._app))))
+            streams.answer(_HOW.format(name=_a_tool(reports[0]), app=shlex.quote(str(self._app))))
 
     def _compare(self, reports: Sequence[Report]) -> None:
         rows = [("model", "exact", "right tools", "quiet in talk", "wrong actions", "tokens of tools", "s a case")]
@@ -137,17 +138,14 @@ class CheckView:
                 )
             )
         for number, line in enumerate(columns(rows)):
-            self._line(line, "bold" if number == 0 else "plain")
-        self._line("")
+            streams.answer(line, "bold" if number == 0 else "plain")
+        streams.answer("")
 
     def _quote(self, text: str) -> None:
         """The text of a prompt, at a terminal in lines that fit, in a pipe as it is."""
         for line in printable(text).split("\n"):
             for piece in textwrap.wrap(line, self._width - len(_INDENT), replace_whitespace=False) or [""]:
-                self._line(f"{_INDENT}{piece}")
-
-    def _line(self, text: str, tone: Tone = "plain") -> None:
-        streams.answer(toned(text, tone, colour=self._colour))
+                streams.answer(f"{_INDENT}{piece}")
 
 
 def report_json(app: Path | None, reports: Sequence[Report], found: Sequence[Doubt]) -> dict[str, Any]:

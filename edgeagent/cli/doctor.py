@@ -157,13 +157,12 @@ def _agent(settings: Config, app: Path) -> Agent:
 
 
 def _show(section: Section) -> None:
-    colour = streams.coloured(streams.stdout())
-    streams.answer(toned(section.name, "bold", colour=colour))
+    streams.answer(section.name, "bold")
     for row in section.rows:
         mark, tone = _MARKS[row.status]
         told = [printable(row.found), *([f"→ {row.advice}"] if row.advice else [])]
         lines = [line for text in told for line in streams.fitted(text, _NAME + _MARK + 2)]
         for i, line in enumerate(lines):
             left = f"{row.name:<{_NAME}}" if i == 0 else " " * _NAME
-            shown = toned(f"{mark:<{_MARK}}", tone, colour=colour) if i == 0 else " " * _MARK
+            shown = toned(f"{mark:<{_MARK}}", tone) if i == 0 else " " * _MARK
             streams.answer(f"  {left}{shown}{line}")

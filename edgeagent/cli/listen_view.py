@@ -155,8 +155,7 @@ class MeterView:
     """A terminal: what is certain scrolls up, and the last line has the level and what is understood so far."""
 
     def __init__(self) -> None:
-        self._colour = streams.coloured(streams.stdout())
-        self._utf8 = streams.is_utf8(streams.stdout())
+        self._utf8 = streams.is_utf8()
         self._partial = ""
         self._level: Level | None = None
         self._drawn_s = 0.0
@@ -171,14 +170,14 @@ class MeterView:
             case events.Transcript():
                 self._partial = ""
                 tone: streams.Tone = "bold" if event.understood else "dim"
-                tail = toned(f"  {event.latency_s:.2f} s, {event.engine}", "dim", colour=self._colour)
-                self._print(toned(_words(event), tone, colour=self._colour) + tail)
+                tail = toned(f"  {event.latency_s:.2f} s, {event.engine}", "dim")
+                self._print(toned(_words(event), tone) + tail)
             case events.Keyword(confirmed=bool()):
-                self._print(toned(_key_phrase(event), "name", colour=self._colour))
+                self._print(toned(_key_phrase(event), "name"))
             case events.Keyword(phrase=phrase):
-                self._print(toned(f"key phrase? {phrase}", "dim", colour=self._colour))
+                self._print(toned(f"key phrase? {phrase}", "dim"))
             case events.Device(name=name):
-                self._print(toned(one_line(name), "warning", colour=self._colour))
+                self._print(toned(one_line(name), "warning"))
 
     def level(self, level: Level) -> None:
         self._level = level
@@ -199,10 +198,10 @@ class MeterView:
             return
         self._drawn_s = time.monotonic()
         shown = meter(level, utf8=self._utf8)
-        room = max(streams.width(streams.stdout()) - len(shown) - 2, 1)
+        room = max(streams.width() - len(shown) - 2, 1)
         streams.draw(
             streams.stdout(),
-            f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim", colour=self._colour),
+            f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim"),
         )
 
 

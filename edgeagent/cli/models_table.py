@@ -151,20 +151,18 @@ def _size(count: int | None) -> str:
 
 def _print(lines: Sequence[tuple[str, ...]]) -> None:
     """A table, a line for each model. A terminal gets colours, and as much of the descriptions as fits."""
-    out = streams.stdout()
     widths = [max(len(line[index]) for line in lines) for index in range(_DESCRIPTION)]
-    left = streams.width(out) - sum(widths) - len(_GAP) * _DESCRIPTION
-    colour = streams.coloured(out)
+    left = streams.width() - sum(widths) - len(_GAP) * _DESCRIPTION
     for line in lines:
         cells = [
             f"{cell:>{width}}" if index in _NUMBERS else f"{cell:<{width}}"
             for index, (cell, width) in enumerate(zip(line, widths, strict=False))
         ]
-        cells[_FIT] = toned(cells[_FIT], _TONES.get(line[_FIT], "plain"), colour=colour)
+        cells[_FIT] = toned(cells[_FIT], _TONES.get(line[_FIT], "plain"))
         if left >= _LEAST_DESCRIPTION:
             cells.append(shortened(line[_DESCRIPTION], left))
         text = _GAP.join(cells).rstrip()
-        streams.answer(toned(text, "bold", colour=colour) if line is lines[0] else text)
+        streams.answer(text, "bold" if line is lines[0] else "plain")
 
 
 def _facts(row: _Row, machine: Machine) -> Iterator[tuple[str, str]]:

@@ -236,10 +236,9 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _show(lines: deque[dict[str, Any]], until_s: float) -> None:
-    colour = streams.coloured(streams.stdout())
     while lines and lines[0]["at_s"] <= until_s:
         line = lines.popleft()
         tone: Tone = line["tone"] if line["tone"] in get_args(Tone) else "plain"
         indent = "  " if line["text"].startswith("  ") else ""
-        text = toned(indent + one_line(line["text"]), tone, colour=colour)
+        text = toned(indent + one_line(line["text"]), tone)
         streams.answer(f"{line['at_s']:7.1f} s  {text}")

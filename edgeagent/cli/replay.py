@@ -88,9 +88,8 @@ class _Replay:
         self._prompts = prompts
         self._full = full
         self._as_json = as_json
-        self._colour = streams.coloured(streams.stdout())
-        self._width = max(streams.width(streams.stdout()), _LEAST_WIDTH)
-        self._cells = _CELLS if streams.is_utf8(streams.stdout()) else _ASCII_CELLS
+        self._width = max(streams.width(), _LEAST_WIDTH)
+        self._cells = _CELLS if streams.is_utf8() else _ASCII_CELLS
 
     def show(self) -> None:
         """Shows every run of the file.
@@ -126,7 +125,7 @@ class _Replay:
         if not first:
             streams.answer("")
         when = datetime.fromtimestamp(run.t, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        self._line(f"{toned(one_line(run.agent), 'name', colour=self._colour)} {self._toned(when, 'dim')}")
+        streams.answer(f"{toned(one_line(run.agent), 'name')} {toned(when, 'dim')}")
         self._wrapped("> ", one_line(run.task) if run.task is not None else "(continues)", "bold")
         before: Reading | None = None
         for turn in run.turns:
@@ -139,21 +138,21 @@ class _Replay:
         took = "not timed" if turn.text or turn.calls else "no answer"
         took = took if turn.model_s is None else f"model {_seconds(turn.model_s)}"
         count = f"{turn.messages} message{'' if turn.messages == 1 else 's'}"
-        self._line(self._toned(f"turn {turn.number}{whose} · {took} · {count}", "dim"))
+        streams.answer(f"turn {turn.number}{whose} · {took} · {count}", "dim")
         if self._prompts:
             self._reading(turn, before)
         if turn.text:
             self._wrapped("  ", printable(turn.text))
         for call in turn.calls:
-            self._line(shortened(f"  → {_call_text(call)}", self._width))
-            self._line(self._result(call))
+            streams.answer(shortened(f"  → {_call_text(call)}", self._width))
+            streams.answer(self._result(call))
 
     def _reading(self, turn: TurnRecord, before: Reading | None) -> None:
         from edgeagent.cli.why import explained_reading
 
         if turn.reading is not None:
             for line in explained_reading(turn.reading, before, width=self._width, full=self._full):
-                self._line(self._toned(line.text, line.tone))
+                streams.answer(line.text, line.tone)
         elif turn.model_s is None:
             self._wrapped("  ", "no prompt: a log has it with the whole reply, which did not come", "warning")
         else:
@@ -162,27 +161,27 @@ class _Replay:
     def _result(self, call: CallRecord) -> str:
         """``← text (status, 0.12 s)``, of which the text is what is cut."""
         if call.status is None:
-            return self._toned("  ← (no result in this log)", "warning")
+            return toned("  ← (no result in this log)", "warning")
         took = "" if call.duration_s is None else f", {_seconds(call.duration_s)}"
         tail = f" ({call.status}{took})"
         head = shortened(f"  ← {call.text}", max(self._width - len(tail), _LEAST_WIDTH // 2))
-        return self._toned(head + printable(tail), "dim" if call.status in ("ok", "detached", "declined") else "error")
+        return toned(head + printable(tail), "dim" if call.status in ("ok", "detached", "declined") else "error")
 
     def _end(self, run: RunRecord) -> None:
         why = "" if run.abort_reason is None else f" ({run.abort_reason})"
         if run.reason is None:
-            self._line(self._toned("■ the log ends before this run did", "warning"))
+            streams.answer("■ the log ends before this run did", "warning")
         else:
             tone: Tone = "dim" if run.reason in ("completed", "terminated") else "warning"
-            self._line(self._toned(f"■ {printable(f'{run.reason}{why}')}", tone))
+            streams.answer(f"■ {printable(f'{run.reason}{why}')}", tone)
         if run.error is not None:
             self._wrapped("  ", f"error: {one_line(run.error)}", "error")
         if run.reply and (not run.turns or run.turns[-1].text.strip() != run.reply.strip()):
             self._wrapped("  ", printable(run.reply), "bold")
         tokens = f"{run.input_tokens:,} tokens read, {run.output_tokens:,} written"
-        self._line(self._toned(f"  {_seconds(run.elapsed_s)} · {tokens}", "dim"))
+        streams.answer(f"  {_seconds(run.elapsed_s)} · {tokens}", "dim")
         if run.elapsed_s > 0:
-            self._line(f"  {self._bar(run)}")
+            streams.answer(f"  {self._bar(run)}")
 
     def _bar(self, run: RunRecord) -> str:
         """Draws the shares of the time, in cells; a share that is not zero has at least one."""
@@ -193,7 +192,7 @@ class _Replay:
         )
         cells = _shares(seconds, max(min(_BAR, self._width - len(legend) - 4), len(_PARTS)))
         bar = "".join(cell * count for cell, count in zip(self._cells, cells, strict=True))
-        return f"{bar}  {self._toned(legend, 'dim')}"
+        return f"{bar}  {toned(legend, 'dim')}"
 
     def _wrapped(self, indent: str, text: str, tone: Tone = "plain") -> None:
         for paragraph in text.split("\n"):
@@ -201,13 +200,7 @@ class _Replay:
                 paragraph, self._width, initial_indent=indent, subsequent_indent=" " * len(indent)
             ) or [""]
             for line in lines:
-                self._line(self._toned(line, tone))
-
-    def _toned(self, text: str, tone: Tone) -> str:
-        return toned(text, tone, colour=self._colour)
-
-    def _line(self, line: str) -> None:
-        streams.answer(line)
+                streams.answer(line, tone)
 
     # --- for a program ----------------------------------------------------------------------------------------------
 

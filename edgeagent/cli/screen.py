@@ -139,7 +139,6 @@ class Screen(ABC):
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._colour = streams.coloured(streams.stdout())
         self._interrupted_s = -exits.AGAIN_S
         self._code: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -291,7 +290,7 @@ class Screen(ABC):
             self._loop.call_soon_threadsafe(self._take, item)
 
     def _show(self, line: Line) -> None:
-        self._print(toned(line.text, line.tone, colour=self._colour))
+        self._print(toned(line.text, line.tone))
 
     def _complain(self, text: str) -> None:
         self._show(Line(text, "error"))
@@ -300,7 +299,7 @@ class Screen(ABC):
         return f"{printable(self._app.agent.name)}: "
 
     def _columns(self) -> int:
-        return streams.width(streams.stdout())
+        return streams.width()
 
     def _print(self, text: str) -> None:
         """A line above the prompt.

@@ -49,12 +49,8 @@ class LineScript:
         self._events: SimpleQueue[events.Event | _Asked] = SimpleQueue()
         self._lines = streams.lines(sys.stdin.buffer)
         app.person = Approvals(self._ask, always=always)
-        colour = streams.coloured(streams.stdout())
-        width = partial(streams.width, streams.stdout())
         self._stops = ChatStops(app, Line.tell)
-        self._slash = Slash(
-            app, self._stops, streams.answer, partial(streams.tell, tone="error"), colour=colour, width=width
-        )
+        self._slash = Slash(app, self._stops, streams.answer, partial(streams.tell, tone="error"))
         app.subscribe(self._events.put)
 
     def door(self) -> PageActions:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
+from edgeagent.cli import streams
 from edgeagent.cli.activity import call_text
 from edgeagent.cli.streams import printable, shortened, toned
 from edgeagent.cli.why import LastRequest, explained
@@ -69,8 +70,6 @@ class Slash:
         stops: Obeys /stop and /continue.
         say: Shows an answer, on the caller's thread.
         complain: Shows what was wrong, likewise.
-        colour: True if what is shown may be coloured.
-        width: Returns the number of columns.
     """
 
     door: Door = "chat"
@@ -83,16 +82,11 @@ class Slash:
         stops: Stops,
         say: Callable[[str], object],
         complain: Callable[[str], object],
-        *,
-        colour: bool,
-        width: Callable[[], int],
     ) -> None:
         self._app = app
         self._stops = stops
         self._say = say
         self._complain = complain
-        self._colour = colour
-        self._width = width
         self._left = False
         self._runs = 0
         self._turns = 0
@@ -133,7 +127,7 @@ class Slash:
         from edgeagent.house.text_map import terminal_map
 
         now = robot.world.snapshot()
-        self._say(_marked_up(terminal_map(now, colour=True)) if self._colour else terminal_map(now))
+        self._say(_marked_up(terminal_map(now, colour=True)) if streams.coloured() else terminal_map(now))
         written = []
         for path, drawn in ((Path.cwd() / "map.svg", map_svg), (Path.cwd() / "map.png", map_png)):
             try:
@@ -164,8 +158,8 @@ class Slash:
         if not calls:
             self._note("no model was asked")
             return
-        lines = explained(calls, width=self._width() - 1, full=rest == "full")
-        self._say("\n".join(toned(line.text, line.tone, colour=self._colour) for line in lines))
+        lines = explained(calls, width=streams.width() - 1, full=rest == "full")
+        self._say("\n".join(toned(line.text, line.tone) for line in lines))
 
     def steer(self, rest: str) -> None:
         if not rest:
@@ -300,11 +294,11 @@ class Slash:
         table = [(printable(left), right) for left, right in rows]
         pad = max((len(left) for left, _ in table), default=0) + 2
         for left, right in table:
-            rest = shortened(right, max(self._width() - pad - 3, 20))
-            self._say(f"  {left:<{pad}}{toned(rest, 'dim', colour=self._colour)}".rstrip())
+            rest = shortened(right, max(streams.width() - pad - 3, 20))
+            self._say(f"  {left:<{pad}}{toned(rest, 'dim')}".rstrip())
 
     def _note(self, text: str) -> None:
-        self._say(toned(text, "dim", colour=self._colour))
+        self._say(toned(text, "dim"))
 
 
 class TalkSlash(Slash):

@@ -84,8 +84,10 @@ def keep_stdout() -> None:
         sys.stdout = sys.stderr
 
 
-def coloured(stream: TextIO) -> bool:
-    """True if the stream is a terminal that shows colours, and nobody has asked for none (https://no-color.org)."""
+def coloured(stream: TextIO | None = None) -> bool:
+    """True if a stream, stdout by default, is a terminal that shows colours, and nobody has asked for none
+    (https://no-color.org)."""
+    stream = stream or stdout()
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
@@ -94,22 +96,22 @@ def animated(stream: TextIO) -> bool:
     return os.environ.get("TERM") != "dumb" and stream.isatty()
 
 
-def toned(text: str, tone: Tone, *, colour: bool) -> str:
-    """The text with the escape codes of its tone, line by line."""
+def toned(text: str, tone: Tone, stream: TextIO | None = None) -> str:
+    """The text with the escape codes of its tone, line by line, if the stream, stdout by default, shows colours."""
     code = _CODES[tone]
-    if not colour or not code:
+    if not code or not coloured(stream):
         return text
     return "\n".join(f"{code}{line}\x1b[0m" for line in text.split("\n"))
 
 
-def is_utf8(stream: TextIO) -> bool:
-    """True if the stream takes every character."""
-    return (stream.encoding or "").lower().replace("-", "") == "utf8"
+def is_utf8(stream: TextIO | None = None) -> bool:
+    """True if a stream, stdout by default, takes every character."""
+    return ((stream or stdout()).encoding or "").lower().replace("-", "") == "utf8"
 
 
-def width(stream: TextIO) -> int:
-    """Columns of a terminal; enough for a long line where there is none."""
-    return shutil.get_terminal_size().columns if stream.isatty() else _PIPE_WIDTH
+def width(stream: TextIO | None = None) -> int:
+    """Columns of a terminal, that of stdout by default; enough for a long line where there is none."""
+    return shutil.get_terminal_size().columns if (stream or stdout()).isatty() else _PIPE_WIDTH
 
 
 def fitted(text: str, beside: int) -> list[str]:
@@ -117,18 +119,18 @@ def fitted(text: str, beside: int) -> list[str]:
     it is one line, for grep."""
     if not stdout().isatty():
         return [text]
-    room = max(width(stdout()) - beside, _LEAST_WIDTH)
+    room = max(width() - beside, _LEAST_WIDTH)
     return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def answer(text: str) -> None:
+def answer(text: str, tone: Tone = "plain") -> None:
     """A line on stdout, at once.
 
     Raises:
         BrokenPipeError: Nobody reads it any more.
         OutputError: It cannot be written.
     """
-    _write(stdout(), text + "\n", "the answer cannot be written")
+    _write(stdout(), toned(text, tone) + "\n", "the answer cannot be written")
 
 
 def draw(stream: TextIO, text: str) -> None:
@@ -152,13 +154,13 @@ def _write(stream: IO[Any], text: Any, failure: str) -> None:
 
 def answer_json(value: Any, *, indent: int | None = None) -> None:
     """A value as JSON on stdout, in characters that it takes."""
-    answer(json_text(value, ascii_only=not is_utf8(stdout()), indent=indent))
+    answer(json_text(value, ascii_only=not is_utf8(), indent=indent))
 
 
 def tell(text: str, tone: Tone = "plain") -> None:
     """A line on stderr. That nobody can read it is no reason to stop a robot."""
     try:
-        sys.stderr.write(toned(text, tone, colour=coloured(sys.stderr)) + "\n")
+        sys.stderr.write(toned(text, tone, sys.stderr) + "\n")
         sys.stderr.flush()
     except OSError:
         pass

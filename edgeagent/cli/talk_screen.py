@@ -86,12 +86,10 @@ class TalkScreen(Screen):
     def __init__(self, app: App, conversation: Conversation) -> None:
         super().__init__(app)
         self._conversation = conversation
-        self._utf8 = streams.is_utf8(streams.stdout())
+        self._utf8 = streams.is_utf8()
         self._lines = TalkLines(app.agent.name)
         self._button = TalkButton() if conversation.dialogue.settings.push_to_talk else None
-        self._slash = TalkSlash(
-            app, conversation, self._print, self._complain, colour=self._colour, width=self._columns
-        )
+        self._slash = TalkSlash(app, conversation, self._print, self._complain)
 
     def _subscribed(self) -> list[Callable[[], object]]:
         return [
@@ -103,9 +101,9 @@ class TalkScreen(Screen):
         super()._began()
         if self._code is not None:
             return
-        name = toned(printable(self._app.agent.name), "name", colour=self._colour)
+        name = toned(printable(self._app.agent.name), "name")
         how = "hold space, or press it, to talk" if self._button else "speak, or type"
-        self._print(f"{name} {toned(f'on {self._app.llm.name} is ready: {how}', 'dim', colour=self._colour)}")
+        self._print(f"{name} {toned(f'on {self._app.llm.name} is ready: {how}', 'dim')}")
         self._show(Line("/help for help · Ctrl-C stops it, twice leaves"))
         if hint := what_to_say(self._app):
             self._show(Line(hint))
@@ -145,7 +143,7 @@ class TalkScreen(Screen):
         if not said:
             return
         self._interrupted_s = -exits.AGAIN_S  # a Ctrl-C before it and one after it are not two in a row
-        self._print(f"{toned(MARK, 'bold', colour=self._colour)}{said}")
+        self._print(f"{toned(MARK, 'bold')}{said}")
         if not self._obeyed(said):
             asked = self._conversation.dialogue.robot.person.waiting
             self._conversation.dialogue.hear("yes" if asked and said.casefold() in YES else said, typed=True)

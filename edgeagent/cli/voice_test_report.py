@@ -51,31 +51,31 @@ def show_report(report: VoiceReport, config: Config, mixer: Mixer, *, json: bool
         }
         streams.answer_json(told, indent=2)
         return
-    colour = streams.coloured(streams.stdout())
     streams.answer("")
     for name, figure in _rows(report):
         streams.answer(f"{one_line(name) if name.strip() == name else name:<{_NAME}}{figure}".rstrip())
     streams.answer("")
-    streams.answer(toned("What to change", "bold", colour=colour))
+    streams.answer("What to change", "bold")
     if not report.score.attempts:
         streams.answer("  nobody knows yet: no sentence was said")
     elif not found:
         streams.answer("  nothing: all is well")
     for number, one in enumerate(found, 1):
-        _show_advice(number, one, colour=colour)
+        _show_advice(number, one)
     if folder is not None:
         streams.answer("")
-        streams.answer(toned(f"recordings: {folder}", "dim", colour=colour))
-        streams.answer(toned("edgeagent voice-test --delete deletes them", "dim", colour=colour))
+        streams.answer(f"recordings: {folder}", "dim")
+        streams.answer("edgeagent voice-test --delete deletes them", "dim")
 
 
-def _show_advice(number: int, one: Advice, *, colour: bool) -> None:
-    for place, (text, tone) in enumerate(((one.found, "warning"), (one.do, "plain"))):
+def _show_advice(number: int, one: Advice) -> None:
+    told: tuple[tuple[str, streams.Tone], ...] = ((one.found, "warning"), (one.do, "plain"))
+    for place, (text, tone) in enumerate(told):
         for line, part in enumerate(streams.fitted(text, 6)):
             mark = f"{number:>3}. " if place == line == 0 else " " * 5
-            streams.answer(mark + toned(part, "warning" if tone == "warning" else "plain", colour=colour))
+            streams.answer(mark + toned(part, tone))
     if one.setting:
-        streams.answer(" " * 7 + toned(one.setting, "name", colour=colour))
+        streams.answer(" " * 7 + toned(one.setting, "name"))
 
 
 def _rows(report: VoiceReport) -> Iterator[Row]:
@@ -193,7 +193,6 @@ class StageView:
     def __init__(self, *, json: bool) -> None:
         self.json = json
         self._stream = sys.stderr if json else streams.stdout()
-        self._colour = streams.coloured(self._stream)
         self._utf8 = streams.is_utf8(self._stream)
         self._animated = streams.animated(self._stream)
         self._listening = self._drawn = False
@@ -204,18 +203,18 @@ class StageView:
         self.tell(f"{count} sentences through {device}; Ctrl-C ends it, and reports what there is")
 
     def tell(self, text: str) -> None:
-        self._line(toned(one_line(text), "dim", colour=self._colour))
+        self._line(toned(one_line(text), "dim", self._stream))
 
     def doing(self, text: str) -> None:
         """Shows what takes a while; on a terminal only."""
         if self._animated:
-            streams.draw(self._stream, f"{CLEAR_LINE}{toned(one_line(text) + ' …', 'dim', colour=self._colour)}")
+            streams.draw(self._stream, f"{CLEAR_LINE}{toned(one_line(text) + ' …', 'dim', self._stream)}")
             self._drawn = True
 
     def ask(self, number: int, count: int, line: PlannedLine) -> None:
         self._listening = False
         asked = f"{number:>3} of {count}  {_ASKED[line.kind]}: "
-        self._line(asked + toned(one_line(line.text), "bold", colour=self._colour))
+        self._line(asked + toned(one_line(line.text), "bold", self._stream))
 
     def listen(self, line: PlannedLine) -> None:
         self._listening = True
@@ -230,11 +229,11 @@ class StageView:
         self._listening = False
         mark, tone = self._mark(attempt.right)
         told = ", ".join(_of(attempt))
-        clipped = toned("  clipped", "warning", colour=self._colour) if attempt.sound.clipped else ""
-        self._line(f"{_INDENT}{toned(mark, tone, colour=self._colour)} {told}{clipped}")
+        clipped = toned("  clipped", "warning", self._stream) if attempt.sound.clipped else ""
+        self._line(f"{_INDENT}{toned(mark, tone, self._stream)} {told}{clipped}")
 
     def move(self, distance: str) -> None:
-        self._line(toned(f"please go to: {one_line(distance)}", "name", colour=self._colour))
+        self._line(toned(f"please go to: {one_line(distance)}", "name", self._stream))
         streams.typed("Enter when you are there ")
 
     def end(self) -> None:
