@@ -47,7 +47,7 @@ def chat(
     screen = has_screen()
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        chosen = options.settings(run.config, robot, run, deadline_s=deadline, **web.settings)
+        chosen = options.settings(run.config, robot, run, web, deadline_s=deadline)
         code = chatting(chosen, screen=screen, always=yes)
     raise typer.Exit(code)
 

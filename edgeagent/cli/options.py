@@ -167,15 +167,9 @@ class RunOptions:
 class WebOptions:
     """Options of a conversation: its page."""
 
-    web: Web = None
-    web_host: WebHost = None
-    web_port: WebPort = None
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """Values by the names of the settings. An address or a port alone asks for a page too."""
-        named = self.web_host is not None or self.web_port is not None
-        return {"web__serve": self.web or named or None, "web__host": self.web_host, "web__port": self.web_port}
+    web__serve: Web = None
+    web__host: WebHost = None
+    web__port: WebPort = None
 
 
 def tabled(command: Callable[..., None]) -> Callable[..., None]:
@@ -222,18 +216,20 @@ def _tables(parameters: Iterable[inspect.Parameter]) -> dict[str, Any]:
     return {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
 
 
-def settings(file: Path | None, *tables: RobotOptions | RunOptions, **also: object) -> Config:
+def settings(file: Path | None, *tables: Any, **also: object) -> Config:
     """The settings of a command: its options over the environment over the file.
 
     Args:
-        tables: Options of several commands.
-        also: Options of this one by the name of the setting; ``speech__voice`` is ``speech.voice``.
+        tables: Options of several commands, by the names of the settings; ``speech__voice`` is ``speech.voice``.
+        also: Options of this one, likewise.
 
     Raises:
         ConfigError: One of them is wrong.
     """
-    flags = {name: value for table in tables for name, value in asdict(table).items()}
-    flags |= {name.replace("__", "."): value for name, value in also.items()}
+    given = {name: value for table in tables for name, value in asdict(table).items()} | also
+    flags = {name.replace("__", "."): value for name, value in given.items()}
+    if flags.get("web.host") is not None or flags.get("web.port") is not None:
+        flags["web.serve"] = True  # an address or a port alone asks for a page too
     go_on = flags.get("go_on", False)
     if (session := flags.get("session")) is not None:
         check_session(session, go_on=go_on)

@@ -55,13 +55,13 @@ _LONGER_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkOptions:
-    """Options of ``talk`` alone that are settings too."""
+    """Options of ``talk`` alone that are settings too, by the names of the settings."""
 
-    input: options.Input = None
-    output: options.Output = None
-    voice: options.Voice = None
-    engine: options.Engine = None
-    barge_in: Annotated[
+    audio__input: options.Input = None
+    audio__output: options.Output = None
+    speech__voice: options.Voice = None
+    ears__engine: options.Engine = None
+    conversation__barge_in: Annotated[
         str | None,
         typer.Option(
             "--barge-in",
@@ -69,26 +69,13 @@ class TalkOptions:
             help="How easily it is interrupted: eager, balanced, strict or off. [dim](balanced)[/]",
         ),
     ] = None
-    wake_word: Annotated[
+    ears__wake_words: Annotated[
         str | None,
         typer.Option("--wake-word", metavar="PHRASE", help="It sleeps until it hears that; such as hey robi."),
     ] = None
-    push_to_talk: Annotated[
+    conversation__push_to_talk: Annotated[
         bool | None, typer.Option("--push-to-talk", help="It hears only while the space bar is down.")
     ] = None
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """Values by the names of the settings."""
-        return {
-            "audio__input": self.input,
-            "audio__output": self.output,
-            "speech__voice": self.voice,
-            "ears__engine": self.engine,
-            "ears__wake_words": self.wake_word,
-            "conversation__barge_in": self.barge_in,
-            "conversation__push_to_talk": self.push_to_talk,
-        }
 
 
 @options.tabled
@@ -113,7 +100,7 @@ def talk(
     screen = has_screen() and not json
     with exits.guarded(screen=screen):
         exits.watch(screen=screen)
-        chosen = options.settings(run.config, robot, run, **own.settings, **web.settings)
+        chosen = options.settings(run.config, robot, run, own, web)
         if wait and text:
             raise ConfigError("--wait waits for sound, and --text does without: give one of them")
         code = _talk(chosen, json=json, text=text, screen=screen, record=record, wait=wait)
@@ -141,11 +128,11 @@ def check_start(
     Raises:
         ConfigError, ModelError, SpeechError: An option or a setting is wrong, or names what is not there.
     """
-    if text or own.push_to_talk:
+    if text or own.conversation__push_to_talk:
         raise ConfigError(f"--{'text' if text else 'push-to-talk'} needs somebody at a terminal, and a unit has none")
     options.check_session(run.session, go_on=run.go_on)
     unbegun = replace(run, session=None, go_on=False)  # which would make the folder of sessions
-    config = options.settings(run.config, robot, unbegun, **own.settings, **web.settings)
+    config = options.settings(run.config, robot, unbegun, own, web)
     _check(config, json=json, text=text, screen=False, record=record if here else None, taken=False, here=here)
     if config.app is not None and not config.app.is_file():
         raise ConfigError(f"{config.app} is not there; --app needs a Python file that defines agent, or build(llm)")
