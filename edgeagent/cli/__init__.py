@@ -127,7 +127,7 @@ __getattr__ = front(
         "chat_screen": "Flow",
         "chat_stops": "ChatStops STOPPED",
         "init": "SKELETON",
-        "listen_view": "ListenJson Utterances",
+        "listen_view": "Utterances",
         "sessions": "built_when_free",
         "slash": "HELP",
         "streams": "is_yes printable utterance",

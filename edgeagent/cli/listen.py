@@ -122,13 +122,14 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
             ears.open_sound()
             while (item := queue.get()) is not None:
                 told_s, event = item
-                if isinstance(event, Level):
-                    view.level(event)
-                else:
+                if not isinstance(event, Level):
                     utterances.take(told_s, event)
+                elif isinstance(view, MeterView):
+                    view.level(event)
     finally:
         try:
-            view.close()
+            if isinstance(view, MeterView):
+                view.close()
         finally:
             ears.close()
             if ending is not None and isinstance(device, FileDevice):  # it holds the ears, also where the file goes on
@@ -137,10 +138,11 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
 
 
 def _view(pii: PII, *, json: bool, verbose: bool) -> View:
-    from edgeagent.cli.listen_view import ListenJson, ListenLines, MeterView
+    from edgeagent.cli.activity import JsonView
+    from edgeagent.cli.listen_view import ListenLines, MeterView
 
     if json:
-        return ListenJson(pii)
+        return JsonView(pii)
     if streams.animated(streams.stdout()):
         return MeterView()
     return ListenLines(verbose=verbose)

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from edgeagent import events
 from edgeagent.audio.device import Samples
@@ -112,29 +112,7 @@ _QUIETEST_DB: Final = -70.0
 _NOT_UNDERSTOOD: Final = "(not understood)"
 
 
-class View(Protocol):
-    """View of what is heard."""
-
-    def show(self, event: events.VoiceEvent) -> None: ...
-    def level(self, level: Level) -> None: ...
-    def close(self) -> None: ...
-
-
-class _NoMeter:
-    """A view without a level."""
-
-    def level(self, level: Level) -> None:
-        """Shows nothing."""
-
-    def close(self) -> None:
-        """Takes nothing away."""
-
-
-class ListenJson(_NoMeter, JsonView):
-    """Every event as a line, as ``talk --json`` writes it."""
-
-
-class ListenLines(_NoMeter):
+class ListenLines:
     """View of what is certain, a line each, for a pipe or a file."""
 
     def __init__(self, *, verbose: bool) -> None:
@@ -185,6 +163,7 @@ class MeterView:
             self._draw()
 
     def close(self) -> None:
+        """Takes the meter away."""
         streams.draw(streams.stdout(), CLEAR_LINE)
 
     def _print(self, line: str) -> None:
@@ -203,6 +182,10 @@ class MeterView:
             streams.stdout(),
             f"{CLEAR_LINE}{shown} " + toned(shortened(self._partial, room), "dim"),
         )
+
+
+View = JsonView | ListenLines | MeterView
+"""View of what is heard."""
 
 
 def meter(level: Level, *, utf8: bool) -> str:
