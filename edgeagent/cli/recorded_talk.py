@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -29,7 +29,7 @@ from edgeagent.pii import for_log
 if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
-    from edgeagent.audio.device import Samples, SoundDevice
+    from edgeagent.audio.playback import PlaybackQueue
     from edgeagent.audio.wav import WavReader
     from edgeagent.config import Config
 
@@ -125,7 +125,8 @@ class RecordedLines:
 
 _AHEAD_S: Final = 1.0
 """Seconds of sound that wait for the loudspeaker."""
-_PIECE_S: Final = 0.1
+_PIECE_S: Final = 0.02
+"""Seconds of sound that are read at once, and seconds between two looks at the lines."""
 
 
 def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:
@@ -136,6 +137,7 @@ def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:
         ConfigError: It can't be read, or the lines beside it are none.
     """
     from edgeagent.app.ears_setup import open_device
+    from edgeagent.audio.playback import PlaybackQueue
     from edgeagent.audio.wav import WavReader
 
     lines = deque(_lines(lines_of(file)))
@@ -153,67 +155,34 @@ def replay_sound(file: Path, config: Config, *, as_json: bool) -> None:
             streams.tell(f"there are no lines in {lines_of(file)}", "dim")
         try:
             device = open_device(config, ends=("output",))
-            player = _Player(reader, device)
+            queue = PlaybackQueue(device.output_rate_hz or reader.rate_hz)
+            device.start(fill=queue.fill)
         except AudioError as error:
             streams.warn(f"{error}; so it is not played")
             _show(lines, float("inf"))
             return
         try:
-            while player.go_on():
-                _show(lines, player.played_s)
+            for played_s in _played(reader, queue):
+                _show(lines, played_s)
         finally:
             device.stop()
         _show(lines, float("inf"))
 
 
-class _Player:
-    """Plays a file through a device, from now on.
+def _played(reader: WavReader, queue: PlaybackQueue) -> Iterator[float]:
+    """Plays a file. Yields now and then the seconds of it that were given to the loudspeaker."""
+    from edgeagent.audio.stream_clock import Resampler
 
-    Raises:
-        AudioError: The device can't be opened.
-    """
-
-    def __init__(self, reader: WavReader, device: SoundDevice) -> None:
-        from edgeagent.audio.stream_clock import Resampler
-
-        self._reader, self._rate_hz = reader, device.output_rate_hz or reader.rate_hz
-        self._resampler = Resampler(reader.rate_hz, self._rate_hz)
-        self._waiting: deque[Samples] = deque()
-        self._read = self._played = 0
-        """Samples at the device's rate."""
-        self._ended = False
-        self._turned = threading.Event()
-        device.start(fill=self._fill)
-
-    @property
-    def played_s(self) -> float:
-        """Seconds of the file that were given to the loudspeaker."""
-        return self._played / self._rate_hz
-
-    def go_on(self) -> bool:
-        """Reads on, and waits a moment; False when all of it was played."""
-        while not self._ended and self._read - self._played < _AHEAD_S * self._rate_hz:
-            piece = self._reader.read(round(_PIECE_S * self._reader.rate_hz))
-            self._ended = not len(piece)
-            made = self._resampler.process(piece, last=self._ended)
-            self._read += len(made)
-            self._waiting.append(made)
-        self._turned.wait(_PIECE_S)
-        self._turned.clear()
-        return not self._ended or self._played < self._read
-
-    def _fill(self, block: Samples, dac_s: float) -> None:
-        """The device's thread: waits for nothing."""
-        at = 0
-        while at < len(block) and self._waiting:
-            piece = self._waiting.popleft()
-            taken = piece[: len(block) - at]
-            block[at : at + len(taken)] = taken
-            at += len(taken)
-            if len(taken) < len(piece):
-                self._waiting.appendleft(piece[len(taken) :])
-        self._played += at
-        self._turned.set()
+    resampler = Resampler(reader.rate_hz, queue.rate_hz)
+    sound, pause = queue.begin(), threading.Event()
+    while not sound.ended:
+        while not sound.complete and sound.queued_s < _AHEAD_S:
+            piece = reader.read(round(_PIECE_S * reader.rate_hz))
+            queue.write(sound, resampler.process(piece, last=not len(piece)))
+            if not len(piece):
+                queue.finish(sound)
+        pause.wait(_PIECE_S)
+        yield sound.handed_s
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
