@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import threading
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Annotated, Final, Self
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -190,7 +190,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
     notifier = Notifier()
     _check(config, json=json, text=text, screen=screen, record=record, waits=wait)
     streams.told_by_events("edgeagent.stt", "edgeagent.audio")
-    with ExitStack() as last, TripSignal() as stop_signal, ExitStack() as stack:
+    with ExitStack() as last, _trip_signal() as obey_signal, ExitStack() as stack:
         made = partial(build, config, live=True, voice=True)
         if wait:
             tell = partial(_tell_of_waiting, notifier)
@@ -210,7 +210,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
             streams.warn(f"{error}; so type{'' if record is None else ', and nothing is recorded'}")
         else:
             with conversation, exits.ending():
-                stop_signal.serve(conversation)
+                obey_signal(conversation)
                 door = partial(web_door.voice_door, app, conversation)
                 with web_door.served(config, app, door, conversation.subscribe, last):
                     try:
@@ -331,37 +331,31 @@ def _is_over(conversation: Conversation) -> bool:
     return conversation.state in RESTING and not conversation.dialogue.robot.busy
 
 
-class TripSignal:
+@contextmanager
+def _trip_signal() -> Iterator[Callable[[Conversation], None]]:
     """SIGUSR1 trips the latch: whoever sees the robot do wrong may send it, from another terminal or program.
 
     The handler only posts: a latch that is tripped calls code that takes locks, and the main thread may hold them.
+
+    Yields:
+        Has a conversation obey from now on; a signal that came before counts too.
     """
+    wanted: SimpleQueue[bool] = SimpleQueue()
+    threads: list[threading.Thread] = []
 
-    def __init__(self) -> None:
-        self._wanted: SimpleQueue[bool] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> Self:
-        self._before = signal.signal(signal.SIGUSR1, self._post)
-        return self
-
-    def serve(self, conversation: Conversation) -> None:
-        """From now on; a signal that came before counts too."""
-
+    def serve(conversation: Conversation) -> None:
         def work() -> None:
-            while self._wanted.get():
+            while wanted.get():
                 conversation.stop("SIGUSR1")
 
-        self._thread = threading.Thread(target=work, name="stop-signal", daemon=True)
-        self._thread.start()
+        threads.append(threading.Thread(target=work, name="stop-signal", daemon=True))
+        threads[0].start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        signal.signal(signal.SIGUSR1, self._before)
-        self._wanted.put(False)
-        if self._thread is not None:
-            self._thread.join(JOIN_S)
-
-    def _post(self, number: int, frame: FrameType | None) -> None:
-        self._wanted.put(True)
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: wanted.put(True))
+    try:
+        yield serve
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        wanted.put(False)
+        for thread in threads:
+            thread.join(JOIN_S)
