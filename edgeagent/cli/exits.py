@@ -18,7 +18,7 @@ import typer
 
 from edgeagent import extras
 from edgeagent.cli import streams
-from edgeagent.cli.watchdog import Watchdog
+from edgeagent.cli.watchdog import TERMINATION, Watchdog
 from edgeagent.errors import AudioError, ConfigError, EdgeAgentError, ModelError, ToolDefinitionError
 
 OK: Final = 0
@@ -49,7 +49,6 @@ _PASSING: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EADD
 _IMPATIENT: Final = 2
 _STDERR: Final = 2
 _CLOSING: Final = b"\nedgeagent: it is being closed; Ctrl-C once more leaves that undone\n"
-TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
 AGAIN_S: Final = 2.0
 """Seconds within which a second Ctrl-C at a screen leaves."""
 

@@ -40,6 +40,7 @@ from edgeagent.cli import exits, streams
 from edgeagent.cli.activity import Item, Line
 from edgeagent.cli.slash import HELP, Slash, is_slash
 from edgeagent.cli.streams import printable, toned, utterance
+from edgeagent.cli.watchdog import TERMINATION
 from edgeagent.errors import EdgeAgentError
 
 
@@ -176,7 +177,7 @@ class Screen(ABC):
         return self._code
 
     def _signals(self) -> dict[signal.Signals, Callable[[], object]]:
-        leaving = {number: partial(self._leave, 128 + number) for number in exits.TERMINATION}
+        leaving = {number: partial(self._leave, 128 + number) for number in TERMINATION}
         return {signal.SIGINT: self._interrupt, **leaving}
 
     def _began(self) -> None:

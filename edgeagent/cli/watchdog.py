@@ -29,7 +29,8 @@ END_S: Final = 10.0
 """Seconds that a command which ends by itself has for its last steps."""
 _JOURNAL_S: Final = 0.2
 """Seconds for closing the journals before the exit."""
-_ENDS: Final = (signal.SIGTERM, signal.SIGHUP)
+TERMINATION: Final = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a command, beside Ctrl-C."""
 _END: Final = 0
 """Stands in the pipe for an end without a signal; no signal has that number."""
 _STAY: Final = 255
@@ -66,7 +67,7 @@ class Watchdog:
         argv = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(again_s), _spelled(self._modes)]
         shown = 0 if self._modes is not None else subprocess.DEVNULL
         # A process inherits what is blocked: systemd may send it a signal before it has begun to ignore any.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_ENDS))
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *TERMINATION))
         try:
             process = subprocess.Popen(argv, stdin=read, stdout=subprocess.PIPE, stderr=shown, start_new_session=True)
         except OSError:
@@ -92,7 +93,7 @@ class Watchdog:
         signal.set_wakeup_fd(-1)
         os.close(self._pipe)
         self._pipe = -1
-        for number in (signal.SIGINT, *_ENDS):
+        for number in (signal.SIGINT, *TERMINATION):
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
@@ -173,7 +174,7 @@ def _restore(file: int, modes: Any) -> None:
 def _serve(parent: int, again_s: float, modes: Any) -> None:
     """The process: reads signals, and kills its parent when the time is over. It ends with its parent and not before,
     also where a service manager sends every process a signal."""
-    for ignored in (signal.SIGINT, *_ENDS):
+    for ignored in (signal.SIGINT, *TERMINATION):
         signal.signal(ignored, signal.SIG_IGN)
     interrupted_s = float("-inf")
     kill_s: float | None = None
@@ -188,7 +189,7 @@ def _serve(parent: int, again_s: float, modes: Any) -> None:
             return  # the parent is gone
         for told in numbers:
             now_s, number = time.monotonic(), told
-            ends = number in _ENDS or (number == signal.SIGINT and now_s - interrupted_s <= again_s)
+            ends = number in TERMINATION or (number == signal.SIGINT and now_s - interrupted_s <= again_s)
             if number == signal.SIGINT:
                 interrupted_s = now_s
             if ends and begun in (_STAY, _END):
