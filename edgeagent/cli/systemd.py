@@ -224,11 +224,6 @@ class Notifier:
         self._told_s = time.monotonic()
         self._ended = False
 
-    @property
-    def serves(self) -> bool:
-        """True if systemd has started this process and wants to be told."""
-        return bool(self._address)
-
     def ready(self, status: str) -> None:
         """The conversation listens."""
         self._tell("READY=1", status)
