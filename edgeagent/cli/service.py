@@ -16,7 +16,7 @@ from edgeagent.cli.help import epilog
 from edgeagent.cli.systemd import MARK, NAME, Unit, check_user, command, missing_groups, run_as, unit_path
 from edgeagent.cli.talk import check_start, talk
 from edgeagent.errors import ConfigError
-from edgeagent.resources import absolute
+from edgeagent.resources import absolute, whole_file
 
 INSTALL_EPILOG: Final = epilog(
     {
@@ -210,14 +210,11 @@ def _write(path: Path, text: str) -> None:
     Raises:
         ConfigError: It can't be written.
     """
-    fresh = path.with_suffix(f".{os.getpid()}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
+        with whole_file(path) as fresh:
+            fresh.write_text(text, encoding="utf-8")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            fresh.unlink(missing_ok=True)
         hint = ": call it with sudo" if isinstance(error, PermissionError) else ""
         raise ConfigError(f"{path} can't be written: {error.strerror}{hint}") from error
 
