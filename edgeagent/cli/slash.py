@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from edgeagent import events
 from edgeagent.agent import RunHandle
@@ -24,6 +24,7 @@ from edgeagent.tools import Tool
 
 if TYPE_CHECKING:
     from edgeagent.app.conversation import Conversation
+    from edgeagent.cli.chat_stops import ChatStops
 
 _CANCEL: Final = "cancel that"
 _REPEAT: Final = "repeat that"
@@ -32,15 +33,6 @@ _NEVER_BEGAN: Final = frozenset({"unknown", "invalid", "blocked", "declined", "d
 _DONE_CHARS: Final = 80
 
 Door = Literal["chat", "talk"]
-
-
-class Stops(Protocol):
-    """Stops everything that moves, and allows motion again. A conversation aloud is one."""
-
-    def stop(self, reason: str, /) -> None: ...
-    def rearm(self) -> bool:
-        """Allows motion. False if it was allowed."""
-        ...
 
 
 def is_slash(line: str) -> bool:
@@ -79,7 +71,7 @@ class Slash:
     def __init__(
         self,
         app: App,
-        stops: Stops,
+        stops: ChatStops | Conversation,
         say: Callable[[str], object],
         complain: Callable[[str], object],
     ) -> None:

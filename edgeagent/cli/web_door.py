@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from edgeagent.app import App
     from edgeagent.app.conversation import Conversation
     from edgeagent.app.ears_setup import Waiting
-    from edgeagent.cli.slash import Stops
+    from edgeagent.cli.chat_stops import ChatStops
     from edgeagent.config import Config
     from edgeagent.web import PageActions, Question
 
@@ -167,7 +167,7 @@ def _addresses(host: str, port: int, token: str | None) -> Iterator[str]:
 # --- doors ------------------------------------------------------------------------------------------------------------
 
 
-def obeyed(said: str, stops: Stops) -> bool:
+def obeyed(said: str, stops: ChatStops | Conversation) -> bool:
     """Obeys a line of the page if it is /stop or /continue; False if it is no slash command.
 
     Raises:
