@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
@@ -148,6 +149,15 @@ class Approvals:
                 return
             given.append(line)
         answer.put("\n".join(given))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedLine:
+    """A question that waits for a line, and where the line goes; None: there is none."""
+
+    text: str
+    number: int = 0
+    answer: SimpleQueue[str | None] = field(default_factory=SimpleQueue)
 
 
 def latch_line(state: LatchState, reason: str) -> Line | None:

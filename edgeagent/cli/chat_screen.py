@@ -10,9 +10,8 @@ import itertools
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import Empty
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -20,7 +19,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from edgeagent import events
 from edgeagent.app import App
-from edgeagent.cli.activity import Activity, Approvals, Item, Line, Replies, call_text
+from edgeagent.cli.activity import Activity, Approvals, AskedLine, Item, Line, Replies, call_text
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.screen import MARK, Screen
 from edgeagent.cli.slash import Again, Slash
@@ -32,22 +31,13 @@ if TYPE_CHECKING:
     from edgeagent.web import PageActions, Question
 
 
-@dataclass(frozen=True, slots=True)
-class _AskedLine:
-    """A question that waits for a line."""
-
-    number: int
-    text: str
-    answer: SimpleQueue[str | None]
-
-
 class ChatScreen(Screen):
     """One chat. ``run`` once."""
 
     def __init__(self, app: App, *, always: bool = False) -> None:
         super().__init__(app)
         self._always = always
-        self._asked: deque[_AskedLine] = deque()
+        self._asked: deque[AskedLine] = deque()
         self._questions = itertools.count(1)
         self._again: Again | None = None
         """Request to be asked again, once a person has allowed that."""
@@ -78,20 +68,20 @@ class ChatScreen(Screen):
     def _ask(self, loop: asyncio.AbstractEventLoop, question: str) -> str | None:
         """On a thread of a run: the next line that is typed is the answer; None when the run ends before it, or the
         time is over."""
-        answer: SimpleQueue[str | None] = SimpleQueue()
-        loop.call_soon_threadsafe(self._take_question, _AskedLine(next(self._questions), question, answer))
+        asked = AskedLine(question, next(self._questions))
+        loop.call_soon_threadsafe(self._take_question, asked)
         try:
-            return answer.get(timeout=self._app.agent.options.confirm_timeout_s)
+            return asked.answer.get(timeout=self._app.agent.options.confirm_timeout_s)
         except Empty:
-            loop.call_soon_threadsafe(self._drop_question, answer)
+            loop.call_soon_threadsafe(self._drop_question, asked)
             return None
 
-    def _take_question(self, asked: _AskedLine) -> None:
+    def _take_question(self, asked: AskedLine) -> None:
         self._asked.append(asked)
         self._prompt.app.invalidate()
 
-    def _drop_question(self, answer: SimpleQueue[str | None]) -> None:
-        self._asked = deque(asked for asked in self._asked if asked.answer is not answer)
+    def _drop_question(self, dropped: AskedLine) -> None:
+        self._asked = deque(asked for asked in self._asked if asked is not dropped)
         self._prompt.app.invalidate()
 
     def _drop_questions(self) -> None:

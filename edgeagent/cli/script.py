@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
@@ -16,7 +15,7 @@ from edgeagent import events
 from edgeagent.agent import RunHandle
 from edgeagent.app import App
 from edgeagent.cli import streams
-from edgeagent.cli.activity import Activity, Approvals, Line, Replies
+from edgeagent.cli.activity import Activity, Approvals, AskedLine, Line, Replies
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.slash import Again, Slash, is_slash
 from edgeagent.cli.streams import is_yes
@@ -31,14 +30,6 @@ _POLL_S: Final = 0.02
 _PROMPT: Final = "> "
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question to whoever wrote the script, and where the answer goes; None: there is none."""
-
-    question: str
-    answer: SimpleQueue[str | None] = field(default_factory=SimpleQueue)
-
-
 class LineScript:
     """Plays the lines of stdin to an app."""
 
@@ -46,7 +37,7 @@ class LineScript:
         self._app = app
         self._activity = Activity()
         self._replies = Replies()
-        self._events: SimpleQueue[events.Event | _Asked] = SimpleQueue()
+        self._events: SimpleQueue[events.Event | AskedLine] = SimpleQueue()
         self._lines = streams.lines(sys.stdin.buffer)
         app.person = Approvals(self._ask, always=always)
         self._stops = ChatStops(app, Line.tell)
@@ -75,7 +66,7 @@ class LineScript:
                 if not self._obey(said):
                     return
             elif said and not self._stops.take(said):
-                self._run(said)
+                self._until_end(self._start(said))
             self._prompt()
 
     def _obey(self, said: str) -> bool:
@@ -103,17 +94,11 @@ class LineScript:
         except EdgeAgentError as error:
             streams.complain(str(error))
 
-    def _run(self, said: str) -> None:
-        """One request, and everything that happens until it has ended."""
-        self._until_end(self._start(said))
-
     def _until_end(self, handle: RunHandle) -> None:
+        """Shows what happens until a run has ended."""
         ended = False
         while not ended:
             event = self._events.get()
-            if isinstance(event, _Asked):
-                self._answer(event)
-                continue
             self._show(event)
             ended = isinstance(event, events.AgentEnd) and event.run_id == handle.id
         handle.wait()
@@ -129,12 +114,9 @@ class LineScript:
 
     def _ask(self, question: str) -> str | None:
         """On a thread of the run: the next line of the script is the answer."""
-        asked = _Asked(question)
+        asked = AskedLine(question)
         self._events.put(asked)
         return asked.answer.get()
-
-    def _answer(self, asked: _Asked) -> None:
-        asked.answer.put(self._next_line(asked.question))
 
     def _next_line(self, question: str) -> str | None:
         """The next line of the script, which answers a question; None at its end."""
@@ -143,9 +125,9 @@ class LineScript:
         streams.tell("" if line is None else streams.printable(line))
         return None if line is None else streams.utterance(line)
 
-    def _show(self, event: events.Event | _Asked) -> None:
-        if isinstance(event, _Asked):
-            self._answer(event)
+    def _show(self, event: events.Event | AskedLine) -> None:
+        if isinstance(event, AskedLine):
+            event.answer.put(self._next_line(event.text))
             return
         for line in self._activity.lines(event):
             line.tell()
