@@ -78,9 +78,14 @@ def _tune(
     if output is not None and not os.access(output.parent, os.W_OK):
         raise ConfigError(f"{output} can't be written: there is no such folder, or it is not yours")
     sounds = _pronunciations(said)
-    clips = {phrase: _recorded(recordings, phrase) for phrase in wanted} if recordings is not None else {}
-    others = _recorded(recordings, _OTHER) if recordings is not None else []
-    voices = () if recordings is not None else (*VOICES, *([_FLITE] if flite_is_there() else []))
+    clips: dict[str, list[Samples]] = {}
+    others: list[Samples] = []
+    voices: tuple[str, ...] = ()
+    if recordings is None:
+        voices = (*VOICES, *([_FLITE] if flite_is_there() else []))
+    else:
+        clips = {phrase: _recorded(recordings, phrase) for phrase in wanted}
+        others = _recorded(recordings, _OTHER)
     found = []
     for phrase in wanted:
         found.append(
@@ -117,9 +122,8 @@ def _pronunciations(said: Sequence[str]) -> dict[str, str]:
     return app_model.sounds(sounds)
 
 
-def _recorded(folder: Path | None, phrase: str) -> list[Samples]:
+def _recorded(folder: Path, phrase: str) -> list[Samples]:
     """The recordings of a phrase: in a folder of its name, or files whose names begin with it."""
-    assert folder is not None  # noqa: S101 - only asked with a folder
     if not folder.is_dir():
         raise ConfigError(f"{folder} is no folder of recordings")
     name = _file_name(phrase)
