@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -68,27 +69,36 @@ class Board(StrEnum):
     SABERTOOTH = "sabertooth"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardOptions:
+    """Options of a base without a file."""
+
+    board: Annotated[Board | None, typer.Option("--board", help="A base without a file.", show_choices=True)] = None
+    port: Annotated[str, typer.Option("--port", metavar="PATH", help="Serial port of the board.")] = ""
+    pulses_per_m: Annotated[
+        float | None,
+        typer.Option("--pulses-per-m", metavar="N", help="RoboClaw: of its encoders, for a metre of a wheel."),
+    ] = None
+    full_speed_mps: Annotated[
+        float | None,
+        typer.Option("--full-speed-mps", metavar="MPS", help="Sabertooth: of a wheel at full power, metres a second."),
+    ] = None
+    track_m: Annotated[float | None, typer.Option("--track-m", metavar="M", help="Metres between the wheels.")] = None
+    low_battery_v: Annotated[
+        float | None,
+        typer.Option("--low-battery-v", metavar="V", help="RoboClaw: volts below which no drive begins."),
+    ] = None
+
+
 @base.command("test", epilog=EPILOG)
+@options.tabled
 def try_base(
     app: Annotated[
         Path | None,
         typer.Option("--app", metavar="FILE.py", help="Your robot: a file that defines base or driver."),
     ] = None,
-    board: Annotated[Board | None, typer.Option("--board", help="A base without a file.", show_choices=True)] = None,
-    port: Annotated[str, typer.Option("--port", metavar="PATH", help="Serial port of the board.")] = "",
-    pulses_per_m: Annotated[
-        float | None,
-        typer.Option("--pulses-per-m", metavar="N", help="RoboClaw: of its encoders, for a metre of a wheel."),
-    ] = None,
-    full_speed_mps: Annotated[
-        float | None,
-        typer.Option("--full-speed-mps", metavar="MPS", help="Sabertooth: of a wheel at full power, metres a second."),
-    ] = None,
-    track_m: Annotated[float | None, typer.Option("--track-m", metavar="M", help="Metres between the wheels.")] = None,
-    low_battery_v: Annotated[
-        float | None,
-        typer.Option("--low-battery-v", metavar="V", help="RoboClaw: volts below which no drive begins."),
-    ] = None,
+    *,
+    own: BoardOptions,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="The wheels are off the ground: try what needs no eyes, ask nothing.")
     ] = False,
@@ -99,17 +109,10 @@ def try_base(
         exits.watch(screen=False)
         if not yes and not sys.stdin.isatty():
             raise ConfigError("nobody is there to be asked: with the wheels off the ground, say --yes for the rest")
-        if app is not None and board is None:
+        if app is not None and own.board is None:
             driver = _app_driver(app)
-        elif board is not None and app is None:
-            driver = _board_driver(
-                board,
-                port=port,
-                pulses_per_m=pulses_per_m,
-                full_speed_mps=full_speed_mps,
-                track_m=track_m,
-                low_battery_v=low_battery_v,
-            )
+        elif own.board is not None and app is None:
+            driver = _board_driver(own.board, own)
         else:
             raise ConfigError("name the base: either --app FILE.py or --board NAME")
         trial = BaseTrial(driver, ask=None if yes else _asked)
@@ -119,15 +122,7 @@ def try_base(
     raise typer.Exit(exits.OK if trial.is_well else exits.FAILED)
 
 
-def _board_driver(
-    board: Board,
-    *,
-    port: str,
-    pulses_per_m: float | None,
-    full_speed_mps: float | None,
-    track_m: float | None,
-    low_battery_v: float | None,
-) -> BaseDriver:
+def _board_driver(board: Board, own: BoardOptions) -> BaseDriver:
     """The driver of a board.
 
     Raises:
@@ -135,6 +130,7 @@ def _board_driver(
     """
     from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, Sabertooth, SimulatedBase
 
+    port, track_m, low_battery_v = own.port, own.track_m, own.low_battery_v
     if low_battery_v is not None and board != Board.ROBOCLAW:
         raise ConfigError(f"the board {board} measures no battery: --low-battery-v is for a RoboClaw")
 
@@ -142,14 +138,14 @@ def _board_driver(
         case Board.SIMULATED:
             return BaseDriver(SimulatedBase())
         case Board.ROBOCLAW:
-            if not port or pulses_per_m is None or track_m is None:
+            if not port or own.pulses_per_m is None or track_m is None:
                 raise ConfigError("a RoboClaw needs --port /dev/ttyACM0, --pulses-per-m and --track-m")
             limits = BaseLimits(low_battery_v=low_battery_v)
-            return BaseDriver(RoboClaw(port=port, pulses_per_m=pulses_per_m, track_m=track_m, limits=limits))
+            return BaseDriver(RoboClaw(port=port, pulses_per_m=own.pulses_per_m, track_m=track_m, limits=limits))
         case Board.SABERTOOTH:
-            if not port or full_speed_mps is None or track_m is None:
+            if not port or own.full_speed_mps is None or track_m is None:
                 raise ConfigError("a Sabertooth needs --port /dev/serial0, --full-speed-mps and --track-m")
-            return BaseDriver(Sabertooth(port=port, full_speed_mps=full_speed_mps, track_m=track_m))
+            return BaseDriver(Sabertooth(port=port, full_speed_mps=own.full_speed_mps, track_m=track_m))
 
 
 def _app_driver(app: Path) -> BaseDriver:
