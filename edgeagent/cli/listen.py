@@ -94,7 +94,7 @@ def _listen(config: Config, *, json: bool, record: Path | None, verbose: bool) -
     from edgeagent.stt.recordings import Recordings
 
     parts.check(config)
-    streams.told_by_events("edgeagent.stt", "edgeagent.audio")
+    streams.told_by_events()
     queue: SimpleQueue[Item | None] = SimpleQueue()
 
     def put(item: HearingEvent | events.Device) -> None:

@@ -282,10 +282,10 @@ def log_level(name: str) -> None:
     logging.getLogger(_PACKAGE).setLevel(name)
 
 
-def told_by_events(*loggers: str) -> None:
-    """Leaves out warnings of these loggers, of which events tell a person; unless somebody has asked for messages."""
+def told_by_events() -> None:
+    """Leaves out warnings of hearing and sound, which events tell a person, unless somebody has asked for messages."""
     if logging.getLogger(_PACKAGE).level == logging.NOTSET:
-        for name in loggers:
+        for name in ("edgeagent.stt", "edgeagent.audio"):
             logging.getLogger(name).setLevel(logging.ERROR)
 
 

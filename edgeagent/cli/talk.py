@@ -189,7 +189,7 @@ def _talk(config: Config, *, json: bool, text: bool, screen: bool, record: Path 
 
     notifier = Notifier()
     _check(config, json=json, text=text, screen=screen, record=record, waits=wait)
-    streams.told_by_events("edgeagent.stt", "edgeagent.audio")
+    streams.told_by_events()
     with ExitStack() as last, _trip_signal() as obey_signal, ExitStack() as stack:
         made = partial(build, config, live=True, voice=True)
         if wait:

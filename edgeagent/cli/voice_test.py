@@ -138,7 +138,7 @@ def _test(
     parts.check(config)
     _check_names(person, distances)
     _check_files(config, silent=silent)
-    streams.told_by_events("edgeagent.stt", "edgeagent.audio")
+    streams.told_by_events()
     stage = StageView(json=json)
     kept = VoiceRecordings(streams.warn, person=person)
     vocabulary = replace(parts.vocabulary(config), often=conversation_phrases())
