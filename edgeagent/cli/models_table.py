@@ -35,6 +35,7 @@ _LEAST_DESCRIPTION: Final = 12
 """Columns below which a terminal is too narrow for descriptions."""
 _TONES: Final[dict[str, streams.Tone]] = {"tight": "warning", "no": "error", "damaged": "error"}
 _GAP: Final = "  "
+_KINDS: Final[dict[type[Entry], str]] = {LanguageModel: "mind", Recogniser: "recogniser", Voice: "voice"}
 _WINDOWS: Final = (1024, 4096, 16384, 65536)
 """Tokens of the windows of which ``info`` tells the memory."""
 
@@ -64,7 +65,7 @@ def show_list(names: list[str], *, task: Task | None, profile: str | None, here:
     rows = [_row(entry, machine) for entry in wanted if not here or store.is_here(entry)]
     if as_json:
         document = {"machine": asdict(machine), "window": WINDOW, "models": [_json(row) for row in rows]}
-        _answer_json(document)
+        streams.answer_json(document, indent=2)
         return
     _print([_HEAD, *(_cells(row) for row in sorted(rows, key=_order))])
     if task:
@@ -86,7 +87,7 @@ def show_info(name: str, *, profile: str | None, as_json: bool) -> None:
     (entry,) = chosen([name], None, None)
     row = _row(entry, machine)
     if as_json:
-        _answer_json(_json(row) | {"machine": asdict(machine)} | _details(row))
+        streams.answer_json(_json(row) | {"machine": asdict(machine)} | _details(row), indent=2)
         return
     facts = list(_facts(row, machine))
     width = max(len(key) for key, _ in facts)
@@ -104,18 +105,7 @@ def _row(entry: Entry, machine: Machine) -> _Row:
 
 
 def _order(row: _Row) -> tuple[str, bool, int]:
-    return (_kind(row.entry), not row.entry.packaged, row.size or 0)
-
-
-def _kind(entry: Entry) -> str:
-    match entry:
-        case LanguageModel():
-            return "mind"
-        case Recogniser():
-            return "recogniser"
-        case Voice():
-            return "voice"
-    raise TypeError(entry)
+    return (_KINDS[type(row.entry)], not row.entry.packaged, row.size or 0)
 
 
 def _cells(row: _Row) -> tuple[str, ...]:
@@ -123,7 +113,7 @@ def _cells(row: _Row) -> tuple[str, ...]:
     has_files = bool(row.entry.files)
     return (
         row.entry.name,
-        _kind(row.entry),
+        _KINDS[type(row.entry)],
         _size(row.size) if has_files else "",
         _size(row.needed.total if row.needed else None) if has_files or row.needed else "",
         verdict if has_files or row.needed else "",
@@ -168,7 +158,7 @@ def _print(lines: Sequence[tuple[str, ...]]) -> None:
 def _facts(row: _Row, machine: Machine) -> Iterator[tuple[str, str]]:
     """Yields the lines of ``info``, each a name and a value."""
     entry = row.entry
-    yield "model", f"{entry.name} ({_kind(entry)})"
+    yield "model", f"{entry.name} ({_KINDS[type(entry)]})"
     yield "good for", entry.description
     yield "licence", entry.licence
     yield "size", _size(row.size) if row.size is not None else "nobody has told"
@@ -228,7 +218,7 @@ def _json(row: _Row) -> dict[str, Any]:
     entry = row.entry
     fields: dict[str, Any] = {
         "name": entry.name,
-        "kind": _kind(entry),
+        "kind": _KINDS[type(entry)],
         "description": entry.description,
         "licence": entry.licence,
         "bytes": row.size,
@@ -266,7 +256,3 @@ def _details(row: _Row) -> dict[str, Any]:
             str(window): needed.total for window in _windows(entry) if (needed := memory(entry, window)) is not None
         }
     return details
-
-
-def _answer_json(document: dict[str, Any]) -> None:
-    streams.answer_json(document, indent=2)
