@@ -6,6 +6,7 @@ import contextlib
 import os
 import pwd
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -118,7 +119,8 @@ def uninstall(system: System = False, name: UnitName = NAME) -> None:
         except ConfigError as error:  # without a session of that user
             streams.warn(f"{error}; so it may still run")
             runs = False
-        _removed(path)
+        with _changing(path, "removed"):
+            path.unlink()
         if runs:
             _systemctl(system, "daemon-reload")
         streams.tell(f"removed {path}; sessions, logs and models stay")
@@ -170,7 +172,10 @@ def _check_talk(arguments: list[str], folder: Path, *, here: bool) -> None:
 def _install(unit: Unit) -> None:
     text, path = unit.text, unit.path
     _check_ours(path)
-    _write(path, text)
+    with _changing(path, "written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as fresh:
+            fresh.write_text(text, encoding="utf-8")
     streams.tell(f"wrote {path}")
     own = () if unit.system else ("--user",)
     try:
@@ -204,27 +209,18 @@ def _check_ours(path: Path) -> None:
         raise ConfigError(f"{path} was not written by edgeagent; choose another --name, or remove it yourself")
 
 
-def _write(path: Path, text: str) -> None:
-    """Writes the unit, all of it or nothing.
+@contextlib.contextmanager
+def _changing(path: Path, changed: str) -> Iterator[None]:
+    """Tells of a unit that can't be ``changed``: "written" or "removed".
 
     Raises:
-        ConfigError: It can't be written.
+        ConfigError: So it is.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as fresh:
-            fresh.write_text(text, encoding="utf-8")
+        yield
     except OSError as error:
         hint = ": call it with sudo" if isinstance(error, PermissionError) else ""
-        raise ConfigError(f"{path} can't be written: {error.strerror}{hint}") from error
-
-
-def _removed(path: Path) -> None:
-    try:
-        path.unlink()
-    except OSError as error:
-        hint = ": call it with sudo" if isinstance(error, PermissionError) else ""
-        raise ConfigError(f"{path} can't be removed: {error.strerror}{hint}") from error
+        raise ConfigError(f"{path} can't be {changed}: {error.strerror}{hint}") from error
 
 
 def _systemctl(system: bool, *arguments: str) -> subprocess.CompletedProcess[str]:
