@@ -219,8 +219,11 @@ class BaseTrial:
             self._driver.start()
             if not self._battery():
                 return
-            for step in (self._forward, self._turn, self._scale, self._stop, self._time_out):
-                step()
+            self._direction("forward", {"left": "f", "right": "f"})
+            self._direction("turn to the left", {"left": "b", "right": "f"})
+            self._scale()
+            self._stop()
+            self._time_out()
         except DriveError as error:
             self._change("the base failed", str(error))
 
@@ -241,12 +244,6 @@ class BaseTrial:
         else:
             self._fine("battery", f"{volts:.1f} V, low below {low_v:g} V")
         return True
-
-    def _forward(self) -> None:
-        self._direction("forward", {"left": "f", "right": "f"})
-
-    def _turn(self) -> None:
-        self._direction("turn to the left", {"left": "b", "right": "f"})
 
     def _direction(self, name: str, wanted: dict[str, str]) -> None:
         """Runs the wheels, and compares their directions by odometer and by eye.
@@ -307,19 +304,17 @@ class BaseTrial:
             return
         told_m = self._run(forward=True, metres=metres).travelled_m
         measured_m = self._measured("turns of the mark times the wheel's circumference, in metres?")
-        self._compare("scale", told_m, measured_m)
-
-    def _compare(self, name: str, told_m: float, measured_m: float) -> None:
+        told = f"{told_m:.2f} m told, {measured_m:.2f} m measured"
         ratio = measured_m / told_m if told_m > 0 else 0.0
         if abs(ratio - 1) <= WRONG_SHARE:
-            self._fine(name, f"{told_m:.2f} m told, {measured_m:.2f} m measured")
+            self._fine("scale", told)
             return
         change = f"multiply the way that odometry() tells by {ratio:.3f}"
         for setting, factor in (("pulses_per_m", 1 / ratio if ratio else 0.0), ("full_speed_mps", ratio)):
             value = getattr(self._driver.base, setting, None)
             if value is not None and factor:
                 change = f"set {setting} to {value * factor:.5g}, not {value:.6g}"
-        self._change(name, f"{told_m:.2f} m told, {measured_m:.2f} m measured: {change}")
+        self._change("scale", f"{told}: {change}")
 
     def _stop(self) -> None:
         """Measures the time from a stop to zero velocity, and the way until it stands."""
