@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -328,17 +328,15 @@ class Story:
 
     def _close(self, kind: str, t: float, *, call_id: str = "") -> bool:
         """Ends the part of the turn that is open; False where none is."""
-        for span in self._spans():
+        turn = self._turn
+        if turn is None:
+            return False
+        for span in reversed(turn["spans"]):
             if span["end"] is None and span["kind"] == kind and span["call"] == call_id:
-                assert self._turn is not None  # noqa: S101 - it has the span
-                span["end"] = t - self._turn["t"]
-                self._change(self._turn)
+                span["end"] = t - turn["t"]
+                self._change(turn)
                 return True
         return False
-
-    def _spans(self) -> Iterator[Fields]:
-        spans: Sequence[Fields] = () if self._turn is None else self._turn["spans"]
-        return reversed(spans)
 
     def _without_picture(self, item: Event) -> Event:
         """Keeps the picture that a tool has returned. Returns the event, without the bytes."""
