@@ -174,13 +174,6 @@ def _bar(value: float, low: float, high: float) -> str:
 
 
 _INDENT: Final = " " * 10
-_ASKED: Final = {
-    "command": "please say",
-    "talk": "please say",
-    "stop": "please say",
-    "wake": "please say",
-    "stop_over": "while I talk, say",
-}
 
 
 class StageView:
@@ -213,8 +206,8 @@ class StageView:
 
     def ask(self, number: int, count: int, line: PlannedLine) -> None:
         self._listening = False
-        asked = f"{number:>3} of {count}  {_ASKED[line.kind]}: "
-        self._line(asked + toned(one_line(line.text), "bold", self._stream))
+        asked = "while I talk, say" if line.kind == "stop_over" else "please say"
+        self._line(f"{number:>3} of {count}  {asked}: " + toned(one_line(line.text), "bold", self._stream))
 
     def listen(self, line: PlannedLine) -> None:
         self._listening = True
