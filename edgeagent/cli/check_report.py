@@ -129,9 +129,9 @@ class CheckView:
             rows.append(
                 (
                     report.model,
-                    _of([one for one in report.commands if one.right], report.commands),
-                    _of([one for one in report.commands if one.names_right], report.commands),
-                    _of([one for one in report.talk if one.right], report.talk),
+                    _right(report.commands),
+                    _named(report.commands),
+                    _right(report.talk),
                     str(len(report.wrong_actions)),
                     f"{tokens:,} ({_percent(tokens, report.window)})",
                     f"{_mean_s(report):.1f}" if report.outcomes else "-",
@@ -160,19 +160,22 @@ def report_json(app: Path | None, reports: Sequence[Report], found: Sequence[Dou
 def score_text(report: Report) -> str:
     """The figures of a report in a line."""
     commands, talk = report.commands, report.talk
-    parts = [f"{report.model}: {_of([one for one in report.outcomes if one.right], report.outcomes)} cases right"]
+    parts = [f"{report.model}: {_right(report.outcomes)} cases right"]
     if commands:
-        exact, named = [one for one in commands if one.right], [one for one in commands if one.names_right]
-        parts.append(f"commands {_of(exact, commands)} exact, {_of(named, commands)} with the right tools")
+        parts.append(f"commands {_right(commands)} exact, {_named(commands)} with the right tools")
     if talk:
-        parts.append(f"talk {_of([one for one in talk if one.right], talk)} without a call")
+        parts.append(f"talk {_right(talk)} without a call")
     wrong = len(report.wrong_actions)
     parts.append(f"wrong action{'' if wrong == 1 else 's'} in {wrong}")
     return ", ".join([*parts, f"{_mean_s(report):.1f} s a case"])
 
 
-def _of(some: Sequence[Outcome], all_: Sequence[Outcome]) -> str:
-    return f"{len(some)} of {len(all_)}"
+def _right(outcomes: Sequence[Outcome]) -> str:
+    return f"{sum(one.right for one in outcomes)} of {len(outcomes)}"
+
+
+def _named(outcomes: Sequence[Outcome]) -> str:
+    return f"{sum(one.names_right for one in outcomes)} of {len(outcomes)}"
 
 
 def _percent(tokens: int, window: int) -> str:
