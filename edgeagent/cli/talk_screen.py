@@ -165,7 +165,8 @@ class TalkScreen(Screen):
     def _being_said(self) -> StyleAndTextTuples:
         """Returns what the robot says, or what is understood so far of a person."""
         room = max(self._columns() - 1, 10)
-        heard, rest = (one_line(part) for part in self._saying())
+        dialogue = self._conversation.dialogue
+        heard, rest = (one_line(part) for part in dialogue.robot.queue.saying(dialogue.ears.now_s))
         if heard or rest:
             name = self._name()
             said = _tail(f"{heard} " if heard and rest else heard, max(room - len(name), 10))
@@ -174,10 +175,6 @@ class TalkScreen(Screen):
                 (_DIM, shortened(rest, max(room - len(name) - len(said), 1))),
             ]
         return [(_DIM, _tail(one_line(self._lines.partial), room))]
-
-    def _saying(self) -> tuple[str, str]:
-        dialogue = self._conversation.dialogue
-        return dialogue.robot.queue.saying(dialogue.ears.now_s)
 
     def _status(self) -> StyleAndTextTuples:
         state, latch = self._conversation.state, self._conversation.latch

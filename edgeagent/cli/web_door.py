@@ -217,9 +217,6 @@ def voice_door(app: App, conversation: Conversation) -> PageActions:
             raise EdgeAgentError(ASKS)  # the page had not shown the question
         dialogue.hear(said, typed=True)
 
-    def answer(number: int, text: str) -> bool:
-        return person.answer(number, utterance(text))
-
     def question() -> Question | None:
         asked = person.asked
         return None if asked is None else Question(*asked)
@@ -235,7 +232,7 @@ def voice_door(app: App, conversation: Conversation) -> PageActions:
         stop=conversation.stop,
         move_again=conversation.rearm,
         enter=enter,
-        answer=answer,
+        answer=lambda number, text: person.answer(number, utterance(text)),
         question=question,
         mute=conversation.mute,
         muted=lambda: dialogue.robot.muted,
