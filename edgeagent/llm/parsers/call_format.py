@@ -36,7 +36,7 @@ class NotACall:
     end: int
 
 
-class Scan(Protocol):
+class ReadsCalls(Protocol):
     """Reads the calls at the start of a text that begins with an opener of the format."""
 
     def __call__(self, text: str, *, final: bool) -> Found | NotACall | None:
@@ -54,7 +54,7 @@ class CallFormat:
 
     name: str
     """Name that ``LlamaLLM(tool_format=...)`` and the catalogue give the format."""
-    scan: Scan
+    scan: ReadsCalls
     openers: tuple[str, ...] = ()
     """Texts with which a call may begin, wherever they stand."""
     start_openers: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ _FIRST_CALL_BEGUN: Final = re.compile(r"\[\s*(?:[A-Za-z_][\w.-]*\s*)?")
 
 
 def _scan_python(text: str, *, final: bool) -> Found | NotACall | None:
-    """Reads a list of calls, between markers or at the beginning of the reply; see ``Scan``."""
+    """Reads a list of calls, between markers or at the beginning of the reply; see ``ReadsCalls``."""
     marked = text.startswith(OPEN)
     opener = len(OPEN) if marked else 1
     at = skip_blanks(text, len(OPEN)) if marked else 0
@@ -114,7 +114,7 @@ _DEEPEST: Final = 64
 
 
 def _scan_gemma(text: str, *, final: bool, opens: str, closes: str, quote: str) -> Found | NotACall | None:
-    """Reads one call between the markers of a family; see ``Scan``."""
+    """Reads one call between the markers of a family; see ``ReadsCalls``."""
     at = len(opens)
     head = _HEAD.match(text, at)
     if head is None:

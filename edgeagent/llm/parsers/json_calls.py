@@ -22,7 +22,7 @@ _SEPARATOR: Final = re.compile(r"\s*;?\s*")
 
 
 def _scan_bare(text: str, *, final: bool) -> Found | NotACall | None:
-    """Reads calls that are JSON and nothing else, maybe behind a python tag; see ``Scan``."""
+    """Reads calls that are JSON and nothing else, maybe behind a python tag; see ``ReadsCalls``."""
     tag = PYTHON_TAG if text.startswith(PYTHON_TAG) else ""
     calls: list[ToolCall] = []
     at = end = skip_blanks(text, len(tag))
@@ -85,7 +85,7 @@ _NAMED_BEGUN: Final = re.compile(r"\s*[A-Za-z_][\w.-]*\s*(?:\[[A-Z_]*(?:\]\s*\w*
 
 
 def _scan_mistral(text: str, *, final: bool) -> Found | NotACall | None:
-    """Reads calls after one marker: a JSON list, or for each its name and a JSON object; see ``Scan``."""
+    """Reads calls after one marker: a JSON list, or for each its name and a JSON object; see ``ReadsCalls``."""
     at = skip_blanks(text, len(MISTRAL_CALLS))
     if text.startswith(("[", "{"), at):
         return scan_behind(MISTRAL_CALLS, text, at, final=final)
@@ -111,7 +111,7 @@ MISTRAL: Final = CallFormat(
 
 
 def _scan_granite(text: str, *, final: bool) -> Found | NotACall | None:
-    """Reads a JSON list, or one object, after a marker; see ``Scan``."""
+    """Reads a JSON list, or one object, after a marker; see ``ReadsCalls``."""
     at = skip_blanks(text, len(GRANITE_CALL))
     if at == len(text) and not final:
         return None
@@ -137,7 +137,7 @@ _ARGUMENTS: Final = re.compile(r'"(?:arguments|parameters)"\s*:\s*')
 
 
 def scan_behind(opener: str, text: str, at: int, *, final: bool) -> Found | NotACall | None:
-    """Reads the bracketed text at a place behind an opener that no marker closes; see ``Scan``."""
+    """Reads the bracketed text at a place behind an opener that no marker closes; see ``ReadsCalls``."""
     end = end_of(text, at)
     if end is not None:
         return Found(end, read_calls(text[at:end]) or (unreadable(text[at:end]),))

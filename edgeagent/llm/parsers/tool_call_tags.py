@@ -25,7 +25,7 @@ _QUOTE: Final = re.compile(r'["\\]')
 
 
 def _scan_json(text: str, *, final: bool) -> Found | NotACall | None:
-    """Reads one JSON object, or a list of them, between two markers; see ``Scan``."""
+    """Reads one JSON object, or a list of them, between two markers; see ``ReadsCalls``."""
     body_at = len(OPEN)
     if text.startswith(FUNCTION, skip_blanks(text, body_at)):  # the family that puts XML there
         return NotACall(body_at)
@@ -98,7 +98,7 @@ _END: Final = re.compile(r"</function>\s*(</tool_call>)?|</tool_call>")
 
 
 def _scan_xml(text: str, *, final: bool) -> Found | NotACall | None:
-    """Reads one function between two markers, of which the outer ones may be missing; see ``Scan``."""
+    """Reads one function between two markers, of which the outer ones may be missing; see ``ReadsCalls``."""
     opener = len(OPEN) if text.startswith(OPEN) else 0
     head = _FUNCTION.match(text, opener)
     if head is None:
