@@ -260,6 +260,11 @@ def excludes(transcript: RecognisedText, phrase: str, phrases: Iterable[str]) ->
     return phrase in transcript.excluded and not instead and not alike and HEARD_FOR_STOP.isdisjoint(heard)
 
 
+def is_clear(transcript: RecognisedText) -> bool:
+    """True if a recogniser is most confident of its words, or tells no confidence."""
+    return transcript.confidence is None or transcript.confidence >= _MOST_SURE
+
+
 def unlike(transcript: RecognisedText, phrase: str) -> bool:
     """True if a recogniser is most confident of words that are nothing like a phrase, or what is heard for "stop"."""
     confident = (transcript.confidence or 0.0) >= _MOST_SURE

@@ -203,10 +203,14 @@ def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
     assert hear(ears, spoken("Follow me.")).near_stops == ()
     for least in ("LEAST", "LEAST_CONTRARY"):
         monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
+    likely = hear(ears, spoken("Bring the cup to the kitchen."))
+    assert (likely.likely, likely.near_stops) == (True, ())
+    monkeypatch.setattr("edgeagent.stt.rescoring.LEAST_LIKELY", 2.0)
     doubtful = hear(ears, spoken("Follow me."))
     assert doubtful.engine == ears.name
     assert (doubtful.raw, doubtful.understood, set(doubtful.near_stops)) == ("follow me", False, near)
-    assert hear(ears, spoken("Bring the cup to the kitchen.")).near_stops == (), "it is too long for one"
+    assert set(hear(ears, spoken("Bring the cup to the kitchen.")).near_stops) == near
+    assert hear(ears, spoken("Turn on the light in the bedroom.")).near_stops == (), "it is too long for one"
 
 
 @pytest.mark.parametrize(("apart", "far"), [(-1.0, set()), (math.inf, {"stop", "freeze"})])
@@ -215,6 +219,7 @@ def test_a_stop_word_may_fit_less_well_than_a_phrase_that_is_nearly_as_likely(
 ) -> None:
     for least in ("LEAST", "LEAST_CONTRARY"):
         monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
+    monkeypatch.setattr("edgeagent.stt.rescoring.LEAST_LIKELY", 2.0)
     monkeypatch.setattr("edgeagent.stt.fused._POSSIBLE", apart)
     assert set(hear(ears, spoken("Follow me.")).far_stops) == far
     assert hear(ears, spoken("Bring the cup to the kitchen.")).far_stops == (), "it is too long for one"

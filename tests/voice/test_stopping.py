@@ -300,6 +300,19 @@ def test_doubtful_words_deny_a_stop_word_only_if_they_took_longer_than_a_command
     assert _watch().told(forbidden, began_s=9.0, ended_s=ended_s) == "release"
 
 
+@pytest.mark.parametrize(
+    ("sure", "confidence", "outcome"), [(True, 0.6, None), (False, 0.6, "release"), (True, 0.7, "release")]
+)
+def test_a_word_that_the_spotter_is_sure_of_is_denied_in_short_speech_only_by_clear_words(
+    sure: bool, confidence: float, outcome: str | None
+) -> None:
+    watch = StopWatch(["stop", "halt"])
+    watch.spotted(replace(STOP, sure=sure))
+    heard = RecognisedText("just let me know", confidence=confidence)
+    assert watch.told(heard, began_s=9.0, ended_s=9.8) == outcome
+    assert watch.told(heard, began_s=9.0, ended_s=10.6) == (None if outcome else "release")
+
+
 DOUBTFUL = RecognisedText("we are all next time", confidence=0.2, understood=False, others=("will all next time",))
 
 OH = RecognisedText("oh", confidence=0.5, understood=False)
