@@ -210,12 +210,13 @@ def _chosen(name: str, value: Any) -> Any:
     return choices[choices.index(value)]  # a mode for its text
 
 
-def check_argument(argument: str, value: object, kind: type | str, *, optional: bool = True) -> None:
+def check_argument(argument: str, value: object, kind: type | str, *, such_as: str = "", optional: bool = True) -> None:
     """Refuses what is not of that kind.
 
     Args:
         argument: Where it was given: "run(options".
         kind: A class, or a method of an object by its name.
+        such_as: An example, told with what is needed.
         optional: None will do, too.
 
     Raises:
@@ -227,7 +228,7 @@ def check_argument(argument: str, value: object, kind: type | str, *, optional: 
     else:
         fits, needed = isinstance(value, kind), f"be of the class {kind.__name__}"
     if not (fits or (optional and value is None)):
-        raise ConfigError(f"{argument}={value!r}): it should {needed}")
+        raise ConfigError(f"{argument}={value!r}): it should {needed}{such_as and f', such as {such_as}'}")
 
 
 def check_callback(value: object, where: str) -> None:

@@ -121,12 +121,13 @@ class Slash:
         now = robot.world.snapshot()
         self._say(_marked_up(terminal_map(now, colour=True)) if streams.coloured() else terminal_map(now))
         written = []
-        for path, drawn in ((Path.cwd() / "map.svg", map_svg), (Path.cwd() / "map.png", map_png)):
+        for name, drawn in (("map.svg", map_svg), ("map.png", map_png)):
             try:
+                path = Path.cwd() / name
                 path.write_bytes(drawn(now))
                 written.append(str(path))
             except (OSError, ImportError) as error:
-                self._complain(f"{path.name} was not written: {error}")
+                self._complain(f"{name} was not written: {error}")
         if written:
             self._note(f"written to {' and '.join(written)}")
 

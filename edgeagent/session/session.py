@@ -93,10 +93,11 @@ class Session:
     ) -> None:
         pii, durability = PII.of(pii), durability or "process"
         check_argument("Session(agent", agent, Agent, optional=False)
-        check_argument("Session(options", options, Options)
-        check_argument("Session(response_schema", response_schema, dict)
-        check_argument("Session(out", out, "write")
-        check_argument("Session(status", status, "write")
+        check_argument("Session(options", options, Options, such_as="Options(max_turns=3)")
+        schema = 'the JSON Schema {"type": "object"}'
+        check_argument("Session(response_schema", response_schema, dict, such_as=schema)
+        check_argument("Session(out", out, "write", such_as="sys.stdout")
+        check_argument("Session(status", status, "write", such_as="sys.stderr")
         if resolve_model is not None:
             check_callback(resolve_model, "Session(resolve_model={})")
         if path is not None:

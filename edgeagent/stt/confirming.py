@@ -260,9 +260,11 @@ def excludes(transcript: RecognisedText, phrase: str, phrases: Iterable[str]) ->
     return phrase in transcript.excluded and not instead and not alike and HEARD_FOR_STOP.isdisjoint(heard)
 
 
-def is_clear(transcript: RecognisedText) -> bool:
-    """True if a recogniser is most confident of its words, or tells no confidence."""
-    return transcript.confidence is None or transcript.confidence >= _MOST_SURE
+def is_unlike_stops(transcript: RecognisedText, phrases: Iterable[str]) -> bool:
+    """True if words have none of the phrases in any form, and a recogniser is not most confident of them."""
+    words = _words(transcript.text)
+    mentions = any(places(words, [wanted]) or is_inflected(words, wanted) for wanted in map(_words, phrases))
+    return not mentions and transcript.confidence is not None and transcript.confidence < _MOST_SURE
 
 
 def unlike(transcript: RecognisedText, phrase: str) -> bool:

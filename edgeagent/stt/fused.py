@@ -361,7 +361,7 @@ class FusedTranscriber:
             words=tuple(words),
             confidence=best.probability,
             understood=best.understood,
-            likely=best.likely,
+            likely=best.likely and not near,
             engine=self.name,
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],
@@ -427,7 +427,7 @@ class FusedTranscriber:
         """Lists the stop phrases that words may have been that were not understood, and the stop words that a few words
         may have been if the spotter suspects one; the likeliest first."""
         count = len(best.text.split())
-        if best.understood or best.likely or count > _MOST_WORDS or len(written) > 1:
+        if best.understood or count > _MOST_WORDS or len(written) > 1:
             return (), ()
         known = {text: fit.log_prob for text, fit in fits}
         most = max(known.values())

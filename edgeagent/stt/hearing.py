@@ -43,7 +43,7 @@ class RecognisedText:
         far_stops: Stop words that fit the sound less well than what was not understood, the likeliest first. One counts
             only if the spotter suspects a stop word as well.
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
-            and never to act on.
+            and to act on only where it is likely.
         likely: Not understood, but likely enough for a robot at rest to act on, and nothing speaks against it.
         final: Nothing about it will change.
     """

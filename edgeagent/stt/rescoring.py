@@ -223,7 +223,7 @@ def best_of(
     rivals = [text for text, other in fits if other.log_prob > fit.log_prob - _NEARLY]
     doubtful = heard.clear_db < NOBODY_DB or any(means_another(rival, best) for rival in rivals)
     understood = bool(words) and probability >= least and not doubtful
-    likely = len(words) > FEW and LEAST_LIKELY <= probability < least == LEAST and not doubtful
+    likely = len(words) > FEW and LEAST_LIKELY <= probability < least == LEAST and not doubtful and not forbids
     return Best("" if best in _OF_NOISE and not understood else best, probability, understood, likely)
 
 

@@ -143,6 +143,11 @@ class RobotSide:
         """True if the robot moves, speaks or thinks. Any thread."""
         return self.runs.active or self.runs.acting or self.sounding
 
+    @property
+    def has_asked(self) -> bool:
+        """True if the model's last words ask something."""
+        return is_asked(self.runs.last_text)
+
     def tick(self, now_s: float, state: State) -> None:
         """Time passes: what is due is said."""
         self.person.tick(now_s)
@@ -213,7 +218,7 @@ class RobotSide:
         first = self.runs.unnoticed if unfinished else ""
         if first and self.runs.discard(_DISCARD_S):
             text = f"{first} {text}"
-        answers = is_asked(self.runs.last_text)
+        answers = self.has_asked
         if self.runs.unheard_report:
             self._guard.hears(text, spoken=spoken, answers=answers)
             self.runs.add(text)

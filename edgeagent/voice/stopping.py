@@ -17,7 +17,7 @@ from edgeagent.stt.confirming import (
     confirm,
     excludes,
     forbids,
-    is_clear,
+    is_unlike_stops,
     missed,
     nothing_like,
     occurrences,
@@ -334,7 +334,8 @@ class StopWatch:
             verdict = "denied"
         if word.was_guessed and begins(said.transcript, keyword.phrase):
             return None  # "stop", and then "watch out for the cat", is "stop watch" too
-        doubtful = said.brief and (not said.transcript.understood or (keyword.sure and not is_clear(said.transcript)))
+        unclear = not said.transcript.understood or (keyword.sure and is_unlike_stops(said.transcript, self._phrases))
+        doubtful = said.brief and unclear and (keyword.sure or not said.stops)
         if verdict == "denied" and doubtful and not forbids(said.transcript, self._phrases):
             return None  # "stop now" was heard as "to stop the note"
         before = self._stops_before(keyword, said)

@@ -118,6 +118,10 @@ class Turn:
     """True if the utterance began while the robot slept. Only a wake word in the utterance makes it count."""
     before: Turn | None = None
     """The turn that was answered already when the same utterance went on."""
+    at_rest: bool = False
+    """True if the robot was at rest when the turn began."""
+    believed: bool = False
+    """True if the words were only likely, and count as understood as long as the robot is at rest."""
     asked: str = ""
     """Request to the model that the turn led to."""
     settled: str = ""

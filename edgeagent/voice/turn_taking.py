@@ -234,7 +234,7 @@ class TurnTaking:
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
-        self._turn = turn
+        self._turn, turn.at_rest = turn, self._at_rest
         self._tell_speech()
         self._await_rest()
         self._take_floor(turn)
@@ -305,22 +305,30 @@ class TurnTaking:
             self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
-        event, last = self._believed(event), self._last
-        self._tell(event)
+        last, believed = self._last, self._believed(event)
+        self._tell(replace(event, transcript=believed))
         if event.utterance in self._late:
             self._understand_late(event, self._late.pop(event.utterance))
         elif self._turn is not None and self._turn.utterance == event.utterance:
-            self._take_words(self._turn, event)
+            self._take_words(self._turn, event, believed)
         elif last is not None and last.utterance == event.utterance:  # nobody waits for it but a stop word
             self._decide(last, event)
 
-    def _believed(self, event: hearing.FinalTranscript) -> hearing.FinalTranscript:
-        """Takes likely words for understood where the robot is at rest, and neither its question nor its latch is open:
-        one that moves, speaks or waits for a person's word has to be surer."""
-        transcript, free = event.transcript, self._robot.latch.state is LatchState.FREE
-        if not transcript.likely or self._robot.busy or self._answering.question_open(self._now_s) or not free:
-            return event
-        return replace(event, transcript=replace(transcript, understood=True))
+    @property
+    def _at_rest(self) -> bool:
+        """True if the robot neither moves, speaks nor thinks, has asked nothing, and its latch is free."""
+        robot = self._robot
+        if robot.busy or robot.has_asked or self._answering.question_open(self._now_s):
+            return False
+        return robot.latch.state is LatchState.FREE
+
+    def _believed(self, event: hearing.FinalTranscript) -> RecognisedText:
+        """Takes likely words for understood where the robot was at rest when they began, and is."""
+        turn, transcript = self._turn, event.transcript
+        if turn is None or turn.utterance != event.utterance or turn.asleep or turn.dismissed:
+            return transcript
+        turn.believed = transcript.likely and turn.at_rest and self._at_rest
+        return replace(transcript, understood=True) if turn.believed else transcript
 
     def _understand_late(self, event: hearing.FinalTranscript, turn: Turn) -> None:
         """Its words come while somebody speaks again: it is the robot's turn for a moment, as if they were in time."""
@@ -339,9 +347,9 @@ class TurnTaking:
             if not now.dismissed:
                 self._take_floor(now)
 
-    def _take_words(self, turn: Turn, event: hearing.FinalTranscript) -> None:
-        turn.transcript = transcript = event.transcript
-        self._decide(turn, event)
+    def _take_words(self, turn: Turn, event: hearing.FinalTranscript, believed: RecognisedText | None = None) -> None:
+        turn.transcript = transcript = believed or event.transcript
+        self._decide(turn, event)  # by what the recogniser vouches for
         if turn.asleep:
             self._wake_by_words(turn, transcript)
         if not turn.dismissed and not turn.asleep:
@@ -392,6 +400,8 @@ class TurnTaking:
         if turn is None or turn.transcript is None or not turn.complete:
             return
         self._turn, self._closing, self._last = None, turn, turn
+        if turn.believed and not self._at_rest:
+            turn.transcript = replace(turn.transcript, understood=False)
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
             self.fire(TableEvent.FALSE_ALARM)
         else:

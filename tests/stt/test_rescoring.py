@@ -183,6 +183,7 @@ def test_more_words_than_a_stop_phrase_has_may_be_likely_though_they_are_not_und
     assert (likely.likely, likely.understood) == (True, False)
     assert not best("back the meter", app="back up a meter").likely, "as short as a stop phrase"
     assert not best("go to the kitchen then", app="don't go to the kitchen").likely, "perhaps forbidden"
+    assert not best("don't back up half a meter", app="don't back up a meter").likely, "forbidden"
     assert not best_of(APP, [("go to the kitchen", Fit(-0.5, 5))], heard("go to the kitchen")).likely, "understood"
 
 

@@ -8,6 +8,7 @@ from edgeagent.robot import SafetyLatch
 from edgeagent.stt import RecognisedText
 from edgeagent.voice import DialogueSettings, Guess, State, guessed
 
+from .scenes import LONG
 from .stage import Stage
 
 PHRASES = Phrases(["go to the kitchen", "turn right", "where are you"])
@@ -123,6 +124,30 @@ def test_a_robot_that_moves_or_was_stopped_asks_about_what_is_likely(drives: Sta
     drives.pass_s(0.5)
     assert drives.dialogue.latch.state == "tripped"
     assert [event.understood for event in drives.log if event.kind == "transcript"] == [True, False, False]
+
+
+def test_likely_words_that_began_over_its_voice_are_not_believed_after_it() -> None:
+    with Stage(LONG, "On my way.", settings=SETTINGS) as stage:
+        stage.say("what can you do")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.begin()
+        stage.pass_s(1.5)
+        assert not stage.dialogue.robot.busy, "they have cut it"
+        stage.pause("please go to the kitchen", understood=False, likely=True, confidence=0.4)
+        stage.pass_s(0.3)
+        stage.end()
+        stage.pass_s(0.5)
+        assert "please go to the kitchen" not in _asked(stage)
+
+
+def test_likely_words_are_no_answer_to_a_question_of_the_models() -> None:
+    with Stage("Shall I drive to the kitchen now?", "On my way.", settings=SETTINGS) as stage:
+        stage.say("what can you do")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.say("yes please do that now", understood=False, likely=True, confidence=0.4)
+        stage.pass_s(0.5)
+        assert _asked(stage) == ["what can you do"]
 
 
 def test_a_question_of_the_robots_is_not_answered_by_what_is_only_likely() -> None:

@@ -14,9 +14,9 @@ def _partial(text: str) -> RecognisedText:
     return RecognisedText(text, final=False)
 
 
-def _watch() -> StopWatch:
+def _watch(*, sure: bool = False) -> StopWatch:
     watch = StopWatch(["stop", "halt"])
-    watch.spotted(STOP)
+    watch.spotted(replace(STOP, sure=sure))
     return watch
 
 
@@ -295,22 +295,29 @@ def test_doubtful_words_deny_a_stop_word_only_if_they_took_longer_than_a_command
     heard = RecognisedText("what is the problem", confidence=0.1, understood=False, others=("well what a problem",))
     assert _watch().told(heard, began_s=9.0, ended_s=ended_s) == outcome
     assert _watch().told(replace(heard, understood=True, confidence=0.9), began_s=9.0, ended_s=ended_s) == "release"
-    assert _watch().told(replace(heard, text="to stop the note"), began_s=9.0, ended_s=ended_s) == outcome
+    mention = replace(heard, text="to stop the note")
+    assert _watch(sure=True).told(mention, began_s=9.0, ended_s=ended_s) == outcome
+    assert _watch().told(mention, began_s=9.0, ended_s=ended_s) == "release"
     forbidden = replace(heard, text="please do not stop", others=())
     assert _watch().told(forbidden, began_s=9.0, ended_s=ended_s) == "release"
 
 
 @pytest.mark.parametrize(
-    ("sure", "confidence", "outcome"), [(True, 0.6, None), (False, 0.6, "release"), (True, 0.7, "release")]
+    ("sure", "confidence", "outcome"),
+    [(True, 0.6, None), (False, 0.6, "release"), (True, 0.7, "release"), (True, None, "release")],
 )
 def test_a_word_that_the_spotter_is_sure_of_is_denied_in_short_speech_only_by_clear_words(
-    sure: bool, confidence: float, outcome: str | None
+    sure: bool, confidence: float | None, outcome: str | None
 ) -> None:
-    watch = StopWatch(["stop", "halt"])
-    watch.spotted(replace(STOP, sure=sure))
     heard = RecognisedText("just let me know", confidence=confidence)
-    assert watch.told(heard, began_s=9.0, ended_s=9.8) == outcome
-    assert watch.told(heard, began_s=9.0, ended_s=10.6) == (None if outcome else "release")
+    assert _watch(sure=sure).told(heard, began_s=9.0, ended_s=9.8) == outcome
+    assert _watch(sure=sure).told(heard, began_s=9.0, ended_s=10.6) == "release"
+
+
+@pytest.mark.parametrize("text", ["the bus stop is far", "where is the next stop", "he stopped there again"])
+def test_words_that_tell_of_a_stop_deny_one_in_short_speech_too(text: str) -> None:
+    heard = RecognisedText(text, confidence=0.6)
+    assert _watch(sure=True).told(heard, began_s=9.0, ended_s=9.9) == "release"
 
 
 DOUBTFUL = RecognisedText("we are all next time", confidence=0.2, understood=False, others=("will all next time",))
