@@ -95,11 +95,10 @@ class EndpointSettings:
     does not distort."""
     far_robot: float = 0.5
     """While the robot speaks: probability by ``DoubleTalk`` under which a frame is no speech. 97 % of a person's frames
-    have more,"""
+    have more."""
     far_whole_db: float = 6
-    """unless it is so little quieter than the microphone, in dB: then the canceller has taken nothing of a person's
-    voice, and what is heard after it counts alone. Short words of loud voices ("no", over an echo of -20 dB) stay under
-    ``far_robot``."""
+    """While the robot speaks: decibels under the microphone within which ``far_robot`` does not count, because the
+    canceller has taken hardly anything. Short words of loud voices ("no", over an echo of -20 dB) stay under it."""
     pre_roll_ms: float = 500
     """Sound kept before the start, in milliseconds. At 10 dB SNR the start is found up to 120 ms late, at 5 dB 270."""
     far_pre_roll_ms: float = 200
