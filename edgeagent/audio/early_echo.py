@@ -44,7 +44,10 @@ _REGULAR: Final = 1e-5
 """Share of the far end's mean power that is added to the diagonal of the normal equations."""
 _LEAST_DIAGONAL: Final = 1e-12
 _LEAST_POWER: Final = 1e-7
-"""Power of a bin under which what is left weighs no more: about -70 dBFS."""
+"""Power of a bin under which what is left weighs no more: about -70 dBFS;"""
+_LEAST_SHARE: Final = 1e-3
+"""and its share of the bin's mean. In a room without noise the moments before the echo comes would else be all that
+counts."""
 _SUPPRESSED: Final = 0.3
 """Power of the echo, of which so much is taken off what is left."""
 _LEAST_GAIN: Final = 0.05
@@ -73,7 +76,7 @@ class Frame:
     near: Samples
     """As they came in."""
     far: Samples
-    """As the loudspeaker played them: 40 ms before their echo where its delay is known, else up to a second."""
+    """As the loudspeaker played them: 35 ms before their echo where its delay is known, else up to a second."""
     clean: Samples
     """For voice activity: the robot's own voice is silenced."""
     sound: Samples
@@ -114,6 +117,11 @@ class EarlyEcho:
     def learnt(self) -> bool:
         """The adaptive filters know the echo."""
         return self._known * FRAME_S >= _LEARNT_S
+
+    @property
+    def knows_nothing(self) -> bool:
+        """They have not yet begun to."""
+        return not self._known
 
     @property
     def holds(self) -> bool:
@@ -266,8 +274,10 @@ class _Fit:
     def _left(self, bins: slice, heard: Spectra, delayed: Spectra, first: int, last: int) -> Spectra:
         """Rest of these bins after a fit to the steps from the first on; those before the last one are learned."""
         left, weight = heard, np.ones(heard.shape, np.float32)
+        mean_power = np.square(np.abs(heard)).mean(axis=1, keepdims=True)
+        least = np.maximum(_LEAST_SHARE * mean_power, _LEAST_POWER)
         for _ in range(_FITS):
-            weight = 1 / np.maximum(_smoothed(np.square(np.abs(left))), _LEAST_POWER)
+            weight = 1 / np.maximum(_smoothed(np.square(np.abs(left))), least)
             square, product = self._sums(bins, delayed[:, :, first:], heard[:, first:], weight[:, first:])
             mean = np.einsum("kpp->k", square).real / _LAGS
             square += (_REGULAR * mean + _LEAST_DIAGONAL)[:, None, None] * np.eye(_LAGS, dtype=np.float32)

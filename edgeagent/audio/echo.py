@@ -15,23 +15,24 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
+from edgeagent.audio.alignment import LEAD_S, Alignment
 from edgeagent.audio.delay import SEGMENT_S, DelayEstimator
 from edgeagent.audio.device import Samples, Xruns
 from edgeagent.audio.early_echo import EARLY_S, FRAME_S, EarlyEcho, Frame
-from edgeagent.audio.far_end import REACH, FarEnd
 from edgeagent.audio.linear_echo import Unsuppressed
 from edgeagent.audio.residual_gate import ResidualGate
-from edgeagent.audio.stream_clock import Resampler, StreamClock
+from edgeagent.audio.stream_clock import Resampler
 from edgeagent.errors import ConfigError
 
 Mode = Literal["webrtc", "hardware", "off"]
 """Remover of the echo: this program; the microphone itself, as some arrays do; nobody."""
 
-LEAD_S: Final = 0.040
-"""The far end is given to AEC3 so long before its echo: it finds the rest by itself, but no echo that is early."""
 _LEAST_LEAD_S: Final = 0.010
 _MOST_LEAD_S: Final = 0.150
-"""Beyond it AEC3 still removes the echo, but more of a person's speech with it."""
+"""Beyond it AEC3 still removes the echo, but more of a person's speech with it. Less with 100 ms than with 35: of 24
+lines over an echo as loud, 5 were not heard and 14 late in place of none."""
+_FIRST_OFF_S: Final = 0.010
+"""By more, the far end jumps to its lead when the delay is found and nothing has been learnt."""
 _SLACK_S: Final = 0.010
 """Seconds of further delay, when the far end comes too late for its lead."""
 _PATIENCE_S: Final = 0.080
@@ -40,10 +41,6 @@ _SETTLED_S: Final = 0.5
 """After a jump, in which another one costs nothing."""
 _LOOK_S: Final = 0.25
 """Between two looks at the delay, each of a millisecond of one core."""
-_OFF_S: Final = 0.005
-"""By less, the far end needs not jump to where it should be."""
-_GLIDE_S: Final = 30.0
-"""In which it gets there otherwise, so slowly that AEC3 follows."""
 _SOUGHT_S: Final = 2.0
 """Seconds of the far end after which an echo that was not found is too soft to be heard. At -12 to +6 dB, in quiet and
 in noise at 10 dB, it was found 0.6 to 0.9 s after it came: with a sound system that keeps a second, after 1.6 s."""
@@ -118,11 +115,8 @@ class EchoCanceller:
         self._frame = round(rate_hz * FRAME_S)
         self._in = Resampler(input_rate_hz, rate_hz)
         self._in_hz = input_rate_hz
-        self._in_count = 0
-        self._clock = StreamClock()
         self._waiting: Samples = np.zeros(0, np.float32)
-        self._count = 0
-        self._far = FarEnd(output_rate_hz or rate_hz, rate_hz)
+        self._ends = Alignment(input_rate_hz, output_rate_hz or rate_hz, rate_hz)
         self._processor = _processor(mode == "webrtc", noise_suppression, rate_hz)
         self._hiss: Samples = np.random.default_rng(0).normal(0.0, _HISS, (2, self._frame)).astype(np.float32)
         self._gate = ResidualGate(rate_hz)
@@ -131,8 +125,6 @@ class EchoCanceller:
         self._estimator = DelayEstimator(rate_hz)
         self._heard: Samples = np.zeros(0, np.float32)
         self._next_look = 0
-        self._shift_s = -LEAD_S
-        self._position: float | None = None
         self._since_jump_s = 0.0
         self._awaited: int | None = None
         self._stopped_at: int | None = None
@@ -145,21 +137,21 @@ class EchoCanceller:
         self._doubts = True
         """False from an under-run on until the delay is known again: the echo fits badly for some looks after it."""
         self._persons: deque[bool] = deque(maxlen=_LATELY)
-        self._delay_s = 0.0
-        self._aligned = False
         self._sought_s = 0.0
         self._energies = np.zeros(2)
         self._plain = Unsuppressed(rate_hz, _AEC_DELAY_S + (_NS_DELAY_S if noise_suppression else 0.0))
         self._unsuppressed: Samples = np.zeros(0, np.float32)
         self._frames: list[tuple[Samples, bool | None]] = []
         self._early = EarlyEcho(rate_hz)
+        self._early_delay_s: float | None = None
+        """Delay by which the first words were fitted first: all fits are to be of one response."""
         self._released: list[Frame] = []
 
     # --- the device's output callback -------------------------------------------------------------------------------
 
     def far(self, block: Samples, dac_s: float) -> None:
         """Takes a block that really goes out, and the time at which its first sample leaves the loudspeaker."""
-        self._far.put(block, dac_s)
+        self._ends.far.put(block, dac_s)
 
     # --- the ears' thread -------------------------------------------------------------------------------------------
 
@@ -174,9 +166,7 @@ class EchoCanceller:
             the loudspeaker's callback is late they come up to 80 ms later, none is lost.
         """
         self._frames, self._released = [], []
-        self._clock.observe(self._in_count / self._in_hz, adc_s)
-        self._in_count += len(block)
-        self._far.drain()
+        self._ends.hear(len(block), adc_s)
         if self._xruns.total != self._late:
             self._late = self._xruns.total
             self._measure_again()
@@ -194,34 +184,31 @@ class EchoCanceller:
     def skip(self, count: int, adc_s: float) -> None:
         """Leaves out samples of the microphone in which nobody spoke, a whole number of them at ``rate_hz``; only where
         ``idle``."""
-        self._clock.observe(self._in_count / self._in_hz, adc_s)
-        self._in_count += count
-        self._count += round(count * self._rate_hz / self._in_hz)
+        self._ends.hear(count, adc_s)
+        self._ends.skip(count)
+        self._follow_step()
         self._pass(count / self._in_hz)
 
     @property
     def idle(self) -> bool:
         """True if the loudspeaker has been silent for longer than any echo of its sound lasts."""
-        self._far.drain()
-        return self._silent_s > _TAIL_S and self._far.silent_s > _IDLE_S
+        self._ends.far.drain()
+        return self._silent_s > _TAIL_S and self._ends.far.silent_s > _IDLE_S
 
     def align(self, delay_s: float) -> None:
         """Says how long after its DAC time a sample is heard, by the ADC's, as a sweep has measured it."""
-        self._delay_s = delay_s
-        self._aligned = True
-        self._stranger, self._doubts = False, True
-        if not _LEAST_LEAD_S / 2 <= delay_s - self._shift_s <= _MOST_LEAD_S:
-            self._jump(delay_s - LEAD_S)
+        self._ends.set_delay(delay_s)
+        self._has_aligned()
 
     @property
     def delay_s(self) -> float:
         """From the DAC time of a sample to the ADC time of its echo; 0 until it has been measured."""
-        return self._delay_s
+        return self._ends.delay_s
 
     @property
     def aligned(self) -> bool:
         """True if the delay has been measured, since the start and since the device was late for the last time."""
-        return self._aligned
+        return self._ends.known
 
     @property
     def far_active(self) -> bool:
@@ -273,7 +260,7 @@ class EchoCanceller:
         """Returns the frames that still waited to be ``released``."""
         if not self._early.holds:
             return []
-        if not self._aligned:
+        if not self.aligned:
             return self._early.give_up()
         return self._early.look(self._before_echo(self._early.samples), last=True)
 
@@ -288,8 +275,8 @@ class EchoCanceller:
     # --- a frame ----------------------------------------------------------------------------------------------------
 
     def _clean(self, near: Samples) -> Samples:
-        far = self._aligned_far(len(near))
-        self._count += len(near)
+        self._follow_step()
+        far = self._ends.next(len(near))
         self._since_jump_s += FRAME_S
         active = float(np.dot(far, far)) > _ACTIVE**2 * len(far)
         if active:
@@ -301,17 +288,16 @@ class EchoCanceller:
             self._frames.append((made, None))
             self._released.append(Frame(near, far, made, made, None, self.far_active))
             return made
-        if not self._aligned and active:
+        if not self.aligned and active:
             self._sought_s += FRAME_S
-        self._gate.waiting = not self._aligned and self._sought_s < _SOUGHT_S
+        self._gate.waiting = not self.aligned and self._sought_s < _SOUGHT_S
         cancelled = self._processor.process(near + self._hiss[0], far + self._hiss[1])
         clean = self._gate.process(cancelled, near, far)
-        lead_s = self._delay_s - self._shift_s
         self._loud.append(self._gate.loud)
-        if self._aligned or not self.far_active:
+        if self.aligned or not self.far_active:
             self._stranger = False
         wanted = self.far_active and (self._stranger or not self._gate.waiting)  # an echo that was not found is soft
-        plain = self._plain.process(near, far, clean, lead_s=lead_s, wanted=wanted)
+        plain = self._plain.process(near, far, clean, lead_s=self._ends.lead_s, wanted=wanted)
         person = self._gate.open or (wanted and (self._plain.person or self._gate.louder))
         self._persons.append(person and self.far_active)
         own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
@@ -319,7 +305,7 @@ class EchoCanceller:
         if self._stranger:
             frame = Frame(near, far, plain, plain, None, far_active=False)
         else:
-            inaudible = wanted and not self._aligned
+            inaudible = wanted and not self.aligned
             frame = Frame(near, far, clean, plain, found, self.far_active, own=own, inaudible=inaudible)
         self._frames.append((frame.sound, frame.person))
         if self.far_active and self._gate.only_far:
@@ -334,34 +320,25 @@ class EchoCanceller:
         before_s, self._silent_s = self._silent_s, self._silent_s + seconds
         if before_s < _FORGOTTEN_S <= self._silent_s and self.mode == "webrtc":
             self._measure_again()
-            self._jump(-LEAD_S)
+            self._jump(self._ends.early_s - LEAD_S)
 
     def _release(self, frame: Frame) -> None:
         """Passes the frame on, or holds it until the echo in it is known."""
         early = self._early
         waits = self._gate.waiting and not self._stranger
-        self._released += early.take(frame, active=self.far_active, aligned=self._aligned, waits=waits)
+        self._released += early.take(frame, active=self.far_active, aligned=self.aligned, waits=waits)
         if self._stranger and early.holds:
             self._released += early.set_free()
-        if early.holds and not self._aligned and (early.full or not self.seeking):
+        if early.holds and not self.aligned and (early.full or not self.seeking):
             self._released += early.give_up()
-        elif early.holds and self._aligned and early.due:
+        elif early.holds and self.aligned and early.due:
             self._released += early.look(self._before_echo(early.samples))
 
     def _before_echo(self, count: int) -> Samples:
         """The far end of the newest samples of the microphone, a little before their echo."""
-        frame = round(self._rate_hz * FRAME_S)
-        made: list[Samples] = []
-        begin: float | None = None
-        for at in range(self._count - count, self._count, frame):
-            position = self._far.index(self._clock.time(at / self._rate_hz) - self._delay_s + EARLY_S)
-            made.append(self._far.fade(position if begin is None else begin, position, frame))
-            begin = position + frame
-        return np.concatenate(made)
-
-    def _wanted(self) -> float:
-        """Position of the far end whose echo comes a little after the beginning of the next frame."""
-        return self._far.index(self._clock.time(self._count / self._rate_hz) - self._shift_s)
+        if self._early_delay_s is None:
+            self._early_delay_s = (self._ends.beside_s or 0.0) - EARLY_S
+        return self._ends.before(count, self._early_delay_s)
 
     def _far_is_there(self, waiting: int) -> bool:
         """True if the far end of the next frame is known, or is not to be waited for.
@@ -369,70 +346,68 @@ class EchoCanceller:
         Args:
             waiting: Samples of the microphone after the next frame.
         """
-        if not self._far.end:
+        end = self._ends.far.end
+        if not end:
             return True
-        missing = max(self._wanted(), self._position or 0.0) + self._frame + REACH - self._far.end
-        if missing <= 0:
+        missing_s = self._ends.missing_s(self._frame)
+        if missing_s <= 0:
             self._awaited = None
             return True
-        if self.mode != "webrtc" or not self._aligned or self._since_jump_s < _SETTLED_S:
-            self._shift_s += self._to_give_up(missing / self._rate_hz)
+        if self.mode != "webrtc" or not self.aligned or self._since_jump_s < _SETTLED_S:
+            if (later_s := self._to_give_up(missing_s)) > 0:
+                self._ends.come_later(later_s)
+                self._plain.reset()
             return True
-        if self._far.end == self._stopped_at:
+        if end == self._stopped_at:
             return True
         if self._awaited is None:
-            self._awaited = self._far.end
+            self._awaited = end
         if waiting < _PATIENCE_S * self._rate_hz:
             return False
-        if self._awaited == self._far.end:
-            self._stopped_at = self._far.end
-        elif (back_s := self._to_give_up(missing / self._rate_hz)) > 0:
-            self._jump(self._shift_s + back_s)
+        if self._awaited == end:
+            self._stopped_at = end
+        elif (later_s := self._to_give_up(missing_s)) > 0:
+            self._jump(later_s)
         self._awaited = None
         return True
 
     def _to_give_up(self, missing_s: float) -> float:
         """Seconds of the lead that are given up: no more than leaves the earliest echo later than its far end."""
-        latest_s = self._delay_s - _LEAST_LEAD_S if self._aligned else _LEAST_LEAD_S
-        return max(min(missing_s + _SLACK_S, latest_s - self._shift_s), 0.0)
+        most_s = self._ends.lead_s - _LEAST_LEAD_S if self.aligned else self._ends.early_s + _LEAST_LEAD_S
+        return max(min(missing_s + _SLACK_S, most_s), 0.0)
 
-    def _jump(self, shift_s: float) -> None:
+    def _jump(self, later_s: float) -> None:
         """To where AEC3 has to learn the echo anew."""
-        self._shift_s = shift_s
-        self._position = None
+        self._ends.come_later(later_s)
         self._since_jump_s = 0.0
         self._gate.forget(echo=True)
         self._plain.reset()
-        self._early.forget()
+        self._forget_first_words()
         if self._processor is not None:  # from the start it needs a second for what takes it many otherwise
             self._processor.reset()
 
-    @property
-    def _skew(self) -> float:
-        """Of the microphone's clock against the loudspeaker's; one of them alone says nothing."""
-        near, far = self._clock.skew, self._far.skew
-        return 0.0 if near is None or far is None else near - far
-
-    def _aligned_far(self, count: int) -> Samples:
-        """The far end for the next frame."""
-        wanted = self._wanted()
-        begin = wanted if self._position is None else self._position
-        off = wanted - begin
-        if abs(off) <= _OFF_S * self._rate_hz:  # the far end glides: AEC3 follows a clock, but not its jitter
-            wanted = begin + (self._skew + off / (_GLIDE_S * self._rate_hz)) * count
-        self._position = wanted + count
-        return self._far.fade(begin, wanted, count)
+    def _forget_first_words(self) -> None:
+        self._early.forget()
+        self._early_delay_s = None
 
     # --- the delay --------------------------------------------------------------------------------------------------
 
+    def _follow_step(self) -> None:
+        """The times say that the ends have moved against each other."""
+        if self._ends.stepped:
+            self._measure_again()
+            self._ends.follow()
+
     def _measure_again(self) -> None:
         self._released += self.flush()
-        self._early.forget()
+        self._forget_first_words()
         self._estimator.forget()
+        self._ends.forget()
         self._heard = self._heard[:0]
         self._gate.forget()
+        self._plain.reset()
         self._loud.clear()
-        self._aligned = self._stranger = False
+        self._stranger = False
         self._strange = 0
         self._sought_s = 0.0
 
@@ -445,29 +420,38 @@ class EchoCanceller:
         self._next_look += len(near)
         if len(self._heard) < seen:
             return
-        if self._doubts and not self._aligned and self._count % round(_DOUBT_S * self._rate_hz) < len(near):
+        if self._doubts and not self.aligned and self._ends.count % round(_DOUBT_S * self._rate_hz) < len(near):
             self._doubt(seen)
         if self._next_look < _LOOK_S * self._rate_hz:
             return
         self._next_look = 0
-        found = self._estimator.look(self._heard[-seen:], self._far_of(seen))
+        found = self._estimator.look(self._heard[-seen:], self._window())
         if found is not None and found.sure:
-            self.align(found.delay_s)
+            if self._ends.set_echo(found.delay_s, seen):
+                self._plain.reset()
+                self._forget_first_words()
+            self._has_aligned()
+
+    def _has_aligned(self) -> None:
+        self._stranger, self._doubts = False, True
+        lead_s = self._ends.lead_s
+        anew = self._early.knows_nothing and abs(lead_s - LEAD_S) > _FIRST_OFF_S
+        if anew or not _LEAST_LEAD_S / 2 <= lead_s <= _MOST_LEAD_S:
+            self._jump(lead_s - LEAD_S)
 
     def _doubt(self, seen: int) -> None:
         """Finds out if it is somebody else who is louder than the room."""
         if not self.far_active or sum(self._loud) < _LOUD:
             self._strange, self._stranger = 0, False
             return
-        fit = self._estimator.fit(self._heard[-seen:], self._far_of(seen))
+        fit = self._estimator.fit(self._heard[-seen:], self._window())
         self._strange = self._strange + 1 if fit < _STRANGE else 0
         self._stranger = self._strange > 1 or (self._stranger and fit < _KNOWN)
 
-    def _far_of(self, seen: int) -> Samples:
+    def _window(self) -> Samples:
         """The far end for a look at the newest samples of the microphone."""
-        first = round(self._far.index(self._clock.time((self._count - seen) / self._rate_hz)))
-        before, after = self._estimator.before, self._estimator.after
-        return self._far.read(first - before, before + seen + after)
+        looks = self._estimator
+        return self._ends.window(looks.near_samples, looks.before, looks.after)
 
 
 def _processor(echo: bool, noise_suppression: bool, rate_hz: int) -> Any:

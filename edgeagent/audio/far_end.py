@@ -81,7 +81,11 @@ def _interpolation() -> Samples:
 
 
 class FarEnd:
-    """Sound that the loudspeaker played in the last seconds, at the canceller's rate, and when."""
+    """Sound that the loudspeaker played in the last seconds, at the canceller's rate, and when.
+
+    Attributes:
+        clock: Of the times that were put in.
+    """
 
     def __init__(self, in_hz: int, rate_hz: int) -> None:
         self._queue: deque[tuple[Samples, float]] = deque(maxlen=_QUEUED)
@@ -94,7 +98,7 @@ class FarEnd:
         self._sounds_until = 0
         """Position after the last sample that is not silent."""
         self._in_count = 0
-        self._clock = StreamClock()
+        self.clock = StreamClock()
         self._taps = _interpolation()
 
     def put(self, block: Samples, dac_s: float) -> None:
@@ -108,10 +112,10 @@ class FarEnd:
                 block, dac_s = self._queue.popleft()
             except IndexError:
                 return
-            later_s = self._clock.observe(self._in_count / self._in_hz, dac_s)
+            later_s = self.clock.observe(self._in_count / self._in_hz, dac_s)
             silence = round(min(max(later_s, 0.0), _KEPT_S) * self._in_hz)
             if silence:  # nothing was played for so long, and the times say so
-                self._clock.skip(silence / self._in_hz)
+                self.clock.skip(silence / self._in_hz)
                 block = np.concatenate((np.zeros(silence, np.float32), block))
             self._in_count += len(block)
             self._append(self._resampler.process(block))
@@ -128,12 +132,7 @@ class FarEnd:
 
     def index(self, time_s: float) -> float:
         """Position of the sample that left the loudspeaker at that time."""
-        return self._clock.position(time_s) * self._rate_hz
-
-    @property
-    def skew(self) -> float | None:
-        """Of its clock."""
-        return self._clock.skew
+        return self.clock.position(time_s) * self._rate_hz
 
     def read(self, position: int, count: int) -> Samples:
         """Samples from a position on; zeros where there are none."""

@@ -107,3 +107,22 @@ def test_noise_over_the_robots_soft_first_words_is_no_person(seed):
     assert not any(frame.person for frame in alone.frames)
     both = Passed(2.5, echo_gain_db=-12, noise_snr_db=10, noise_kind="fan", seed=seed, person_at_s=1.4)
     assert both.share_of_persons(1.5, 1.9) > 0.9
+
+
+def test_an_echo_without_room_or_noise_is_fitted_too():
+    """As on a sound server's null sinks: silence, and the loudspeaker's samples 10 ms later at half of their level."""
+    far = np.concatenate((np.zeros(RATE_HZ // 2, np.float32), speechlike(3, 0.7, RATE_HZ)))
+    near = np.concatenate((np.zeros(160, np.float32), far[:-160] / 2))
+    near += np.float32(10 ** (-72 / 20)) * np.random.default_rng(0).standard_normal(len(near)).astype(np.float32)
+    early = EarlyEcho(RATE_HZ)
+    count = 0
+    for at in range(0, len(near) - FRAME + 1, FRAME):
+        piece, active = near[at : at + FRAME], at > RATE_HZ // 2
+        frame = Frame(piece, far[at : at + FRAME], piece, piece, None, far_active=active)
+        early.take(frame, active=active, aligned=True, waits=False)
+        count = at + FRAME
+    made = early.look(far[count - early.samples : count])
+    assert len(made) > 60
+    left, heard = (np.concatenate([getattr(frame, name) for frame in made]) for name in ("sound", "near"))
+    assert np.mean(left**2) < 1e-3 * np.mean(heard**2)
+    assert not any(frame.person for frame in made)

@@ -1,6 +1,6 @@
 """``edgeagent talk``, for real: two people in a room with a loudspeaker that the microphone hears, on a sound server.
 
-One conversation, from its beginning to Ctrl-C: the model is the one that is shipped, the people are two of flite,
+A conversation from its beginning to Ctrl-C, and one in which nobody interrupts the robot: the model is the one that is shipped, the people are two of flite,
 and what the robot says is recorded from its loudspeaker and compared with what it should say.
 """
 
@@ -166,6 +166,19 @@ def tripped(event: dict[str, Any]) -> bool:
     return event["kind"] == "voice_state" and event["why"] == "trip"
 
 
+def interruptions(log: list[dict[str, Any]]) -> list[str]:
+    """What began a turn, or had the robot pause, while it spoke."""
+    speaks, found = False, []
+    for event in log:
+        if event["kind"] == "voice_state" and event["why"] == "first sound":
+            speaks = True
+        elif event["kind"] == "heard":
+            speaks = False
+        elif speaks and event["kind"] in ("speech_start", "barge_in"):
+            found.append(event["kind"])
+    return found
+
+
 class Recording:
     """What the loudspeaker plays, from the beginning."""
 
@@ -270,3 +283,12 @@ def test_a_conversation_with_two_people_while_it_drives(
         os.killpg(talk.process.pid, signal.SIGINT)
         assert talk.process.wait(END_S) == 130
         assert left(below) == []
+
+
+def test_the_robot_is_not_interrupted_by_its_own_voice(
+    pulse: Pulse, tmp_path: Path, checkout: Path, ears_cache: Path
+) -> None:
+    with Talk(pulse, tmp_path, checkout, ears_cache) as talk:
+        for place in ("kitchen", "bedroom", "kitchen", "bedroom"):
+            talk.ask(f"go to the {place}", "slt", heard(f"On my way to the {place}"))
+        assert interruptions(talk.log) == []
