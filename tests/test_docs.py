@@ -44,7 +44,7 @@ robot session stop tools tts views web""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"
-    for name in "delay early_echo echo endpoint far_end linear_echo residual_gate stream_clock vad".split()
+    for name in "alignment delay early_echo echo endpoint far_end linear_echo residual_gate stream_clock vad".split()
 }
 """Whose constants say how sound is computed."""
 

@@ -43,9 +43,9 @@ _JITTER_S: Final = 0.002
 _LEAST_JITTER_S: Final = 20e-6
 _JITTER_GAIN: Final = 0.02
 _DRIFT: Final = 0.5
-"""Share of the jitter's variance by which the times wander in a second. Those of a sound server wandered by 1 ms in 20 s
-at a jitter of 0.4 ms, and by 4 ms in the first ones; without it their skew seems known to 3 ppm and is wrong by 100,
-and a step of 10 ms is followed in a minute in place of half a second."""
+"""Share of the jitter's variance by which the times wander in a second. Those of a sound server wandered by 1 ms in
+20 s at a jitter of 0.4 ms, and by 4 ms in the first ones; without it their skew seems known to 3 ppm and is wrong by
+100, and a step of 10 ms is followed in a minute in place of half a second."""
 _KNOWN_DRIFT: Final = 0.25
 """The same where the jitter is known."""
 _SKEW: Final = 500e-6

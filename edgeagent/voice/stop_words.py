@@ -38,7 +38,7 @@ _UNCLEAR: Final = "words that were not understood"
 WAIT_S: Final = 20.0
 """Seconds of silence after "wait" in which speech is held; motion is held until "continue"."""
 PAUSE_S: Final = 2.0
-"""Seconds of silence after few words that were not understood in which motion waits: they may have been to stop it."""
+"""Seconds after few words that were not understood in which motion waits: they may have been to stop it."""
 _NUMBERS: Final = count(1)
 EARS_S: Final = 1.0
 """Ears that fail or are behind for so long hear no stop word in time."""
@@ -168,12 +168,9 @@ class StopWords:
             self.forget()
 
     def tick(self, now_s: float, turn: Turn | None) -> None:
-        """Time decides where nothing else does, and ends a pause in which nobody speaks."""
-        if (paused_s := self._paused_s) is not None:
-            if turn is not None and turn.speaking:
-                self._paused_s = now_s
-            elif now_s - paused_s >= PAUSE_S:
-                self.end_pause()
+        """Time decides where nothing else does, and ends a pause."""
+        if (paused_s := self._paused_s) is not None and now_s - paused_s >= PAUSE_S:
+            self.end_pause()
         outcome = self.watch.due(now_s, moves=self._robot.runs.moves)
         self._decided(outcome, turn, by_words=self.watch.was_said)
 

@@ -311,6 +311,15 @@ def test_few_words_that_were_not_understood_hold_what_drives_while_it_asks(
     assert driving.dialogue.robot.runs.acting, "nothing is cancelled by a guess"
 
 
+def test_that_hold_ends_while_somebody_speaks_on(driving: Stage, base: Base) -> None:
+    """Somebody who talks to others does not stand in its way for as long as that lasts."""
+    driving.say("the weight", understood=False, confidence=0.3)
+    assert until(lambda: base.notes == ["pause"])
+    driving.begin()
+    driving.pass_s(PAUSE_S + 0.2)
+    assert until(lambda: base.notes == ["pause", "resume"])
+
+
 def test_more_words_that_were_not_understood_hold_nothing(driving: Stage, base: Base) -> None:
     driving.say("she left the book with her", understood=False, confidence=0.3)
     driving.pass_s(1.0)

@@ -1,7 +1,8 @@
 """``edgeagent talk``, for real: two people in a room with a loudspeaker that the microphone hears, on a sound server.
 
-A conversation from its beginning to Ctrl-C, and one in which nobody interrupts the robot: the model is the one that is shipped, the people are two of flite,
-and what the robot says is recorded from its loudspeaker and compared with what it should say.
+A conversation from its beginning to Ctrl-C, and one in which nobody interrupts the robot. The model is the one that is
+shipped, the people are two of flite, and what the robot says is recorded from its loudspeaker and compared with what it
+should say.
 """
 
 from __future__ import annotations
