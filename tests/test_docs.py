@@ -44,7 +44,10 @@ robot session stop tools tts views web""".split()
 """Where limits are looked for."""
 SIGNAL = {
     f"edgeagent.audio.{name}"
-    for name in "alignment delay early_echo echo endpoint far_end linear_echo residual_gate stream_clock vad".split()
+    for name in (
+        *("alignment", "delay", "early_echo", "echo", "echo_search", "endpoint", "far_end", "linear_echo"),
+        *("residual_gate", "stream_clock", "vad"),
+    )
 }
 """Whose constants say how sound is computed."""
 

@@ -63,6 +63,8 @@ class Alignment:
         self.beside_s: float | None = None
         self._echo_clock = StreamClock(_ECHO_JITTER_S)
         """The place of the far end whose echo is heard, by that of the microphone."""
+        self._moved_s: float | None = None
+        """By how much later the last look found it than it should be, if it was too much."""
 
     def hear(self, count: int, adc_s: float) -> None:
         """The next samples of the device's microphone come, so many, and the first had that time."""
@@ -124,22 +126,27 @@ class Alignment:
         """Takes a delay that was found in a ``window``.
 
         Returns:
-            True if the echo is at another place than the clocks could have moved it to.
+            True if two looks in a row tell of another place than the clocks could have moved the echo to.
         """
         first = self._beside(seen)
         self.beside_s = delay_s - (round(first) - first) / self._rate_hz
         self._usual_s = self._off_s
         self.known = True
         at_s, echo_s = (self.count - seen) / self._rate_hz, first / self._rate_hz - self.beside_s
-        moved = abs(self._echo_clock.later(at_s, echo_s)) > _MOVED_S
-        if moved:
+        later_s = self._echo_clock.later(at_s, echo_s)
+        if moved := abs(later_s) > _MOVED_S:
+            before_s, self._moved_s = self._moved_s, later_s
+            if before_s is None or abs(later_s - before_s) > _MOVED_S:
+                return False
             self._echo_clock.begin_again()
+        self._moved_s = None
         self._echo_clock.observe(at_s, echo_s)
         return moved
 
     def forget(self) -> None:
         """The delay may be another from now on."""
         self.known = False
+        self._moved_s = None
         self._echo_clock.begin_again()
 
     def come_later(self, seconds: float) -> None:

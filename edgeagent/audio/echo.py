@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from edgeagent.audio.alignment import LEAD_S, Alignment
-from edgeagent.audio.delay import SEGMENT_S, DelayEstimator
 from edgeagent.audio.device import Samples, Xruns
 from edgeagent.audio.early_echo import EARLY_S, FRAME_S, EarlyEcho, Frame
+from edgeagent.audio.echo_search import EchoSearch
 from edgeagent.audio.linear_echo import Unsuppressed
 from edgeagent.audio.residual_gate import ResidualGate
 from edgeagent.audio.stream_clock import Resampler
@@ -39,20 +39,9 @@ _PATIENCE_S: Final = 0.080
 """For so long the microphone waits for a far end that comes late once: to jump costs AEC3 seconds."""
 _SETTLED_S: Final = 0.5
 """After a jump, in which another one costs nothing."""
-_LOOK_S: Final = 0.25
-"""Between two looks at the delay, each of a millisecond of one core."""
 _SOUGHT_S: Final = 2.0
 """Seconds of the far end after which an echo that was not found is too soft to be heard. At -12 to +6 dB, in quiet and
 in noise at 10 dB, it was found 0.6 to 0.9 s after it came: with a sound system that keeps a second, after 1.6 s."""
-_DOUBT_S: Final = 0.1
-"""Between two looks at what is loud while the delay is not known."""
-_LOUD: Final = 10
-"""Frames of one look that must be louder than the room for that."""
-_STRANGE, _KNOWN = 15.0, 20.0
-"""Standard deviations of the correlation: somebody else speaks from two looks in a row on that fit the loudspeaker by
-less than the one, until one fits it by more than the other. In a look with so many loud frames an echo at -12 to +6 dB
-fits by 19 at least, in quiet and in noise at 10 and 20 dB, and a person over one at -20 dB mostly by less than 15. With
-a sound system that keeps a second, an echo was taken for somebody else in eight of 36 runs, for a third of a second."""
 _ACTIVE: Final = 1e-3
 """RMS of a frame of the far end, -60 dBFS, from which on it is heard."""
 _TAIL_S: Final = 0.300
@@ -122,20 +111,11 @@ class EchoCanceller:
         self._gate = ResidualGate(rate_hz)
         self._xruns = xruns or Xruns()
         self._late = self._xruns.total
-        self._estimator = DelayEstimator(rate_hz)
-        self._heard: Samples = np.zeros(0, np.float32)
-        self._next_look = 0
+        self._search = EchoSearch(self._ends, rate_hz)
         self._since_jump_s = 0.0
         self._awaited: int | None = None
         self._stopped_at: int | None = None
         self._silent_s = math.inf
-        self._loud: deque[bool] = deque(maxlen=round(SEGMENT_S / FRAME_S))
-        self._strange = 0
-        """Looks in a row that tell of somebody else."""
-        self._stranger = False
-        """True if what is loud is not the robot's own voice, though its delay is not known."""
-        self._doubts = True
-        """False from an under-run on until the delay is known again: the echo fits badly for some looks after it."""
         self._persons: deque[bool] = deque(maxlen=_LATELY)
         self._sought_s = 0.0
         self._energies = np.zeros(2)
@@ -169,8 +149,7 @@ class EchoCanceller:
         self._ends.hear(len(block), adc_s)
         if self._xruns.total != self._late:
             self._late = self._xruns.total
-            self._measure_again()
-            self._doubts = False
+            self._measure_again(late=True)
         waiting = np.concatenate((self._waiting, self._in.process(block)))
         clean = [waiting[:0]]
         at = 0
@@ -198,7 +177,8 @@ class EchoCanceller:
     def align(self, delay_s: float) -> None:
         """Says how long after its DAC time a sample is heard, by the ADC's, as a sweep has measured it."""
         self._ends.set_delay(delay_s)
-        self._has_aligned()
+        self._search.found()
+        self._put_before_echo()
 
     @property
     def delay_s(self) -> float:
@@ -293,16 +273,16 @@ class EchoCanceller:
         self._gate.waiting = not self.aligned and self._sought_s < _SOUGHT_S
         cancelled = self._processor.process(near + self._hiss[0], far + self._hiss[1])
         clean = self._gate.process(cancelled, near, far)
-        self._loud.append(self._gate.loud)
         if self.aligned or not self.far_active:
-            self._stranger = False
-        wanted = self.far_active and (self._stranger or not self._gate.waiting)  # an echo that was not found is soft
+            self._search.stranger = False
+        stranger = self._search.stranger
+        wanted = self.far_active and (stranger or not self._gate.waiting)  # an echo that was not found is soft
         plain = self._plain.process(near, far, clean, lead_s=self._ends.lead_s, wanted=wanted)
         person = self._gate.open or (wanted and (self._plain.person or self._gate.louder))
         self._persons.append(person and self.far_active)
         own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
         found = person if self.far_active else None
-        if self._stranger:
+        if stranger:
             frame = Frame(near, far, plain, plain, None, far_active=False)
         else:
             inaudible = wanted and not self.aligned
@@ -325,9 +305,9 @@ class EchoCanceller:
     def _release(self, frame: Frame) -> None:
         """Passes the frame on, or holds it until the echo in it is known."""
         early = self._early
-        waits = self._gate.waiting and not self._stranger
+        waits = self._gate.waiting and not self._search.stranger
         self._released += early.take(frame, active=self.far_active, aligned=self.aligned, waits=waits)
-        if self._stranger and early.holds:
+        if self._search.stranger and early.holds:
             self._released += early.set_free()
         if early.holds and not self.aligned and (early.full or not self.seeking):
             self._released += early.give_up()
@@ -398,60 +378,31 @@ class EchoCanceller:
             self._measure_again()
             self._ends.follow()
 
-    def _measure_again(self) -> None:
+    def _measure_again(self, *, late: bool = False) -> None:
+        """The echo may come at another time from now on."""
         self._released += self.flush()
         self._forget_first_words()
-        self._estimator.forget()
         self._ends.forget()
-        self._heard = self._heard[:0]
+        self._search.forget(late=late)
         self._gate.forget()
         self._plain.reset()
-        self._loud.clear()
-        self._stranger = False
-        self._strange = 0
         self._sought_s = 0.0
 
     def _look(self, near: Samples) -> None:
-        """Every quarter of a second, measures how late the echo is."""
-        seen = self._estimator.near_samples
-        if len(self._heard) >= 2 * seen:
-            self._heard = self._heard[-seen:]
-        self._heard = np.concatenate((self._heard, near))
-        self._next_look += len(near)
-        if len(self._heard) < seen:
-            return
-        if self._doubts and not self.aligned and self._ends.count % round(_DOUBT_S * self._rate_hz) < len(near):
-            self._doubt(seen)
-        if self._next_look < _LOOK_S * self._rate_hz:
-            return
-        self._next_look = 0
-        found = self._estimator.look(self._heard[-seen:], self._window())
-        if found is not None and found.sure:
-            if self._ends.set_echo(found.delay_s, seen):
-                self._plain.reset()
+        """Looks for the echo, and has it come where AEC3 learns it best."""
+        found = self._search.take(near, loud=self._gate.loud, far_active=self.far_active)
+        if found == "moved":
+            self._plain.reset()
+            if not self._early.learnt:
                 self._forget_first_words()
-            self._has_aligned()
+        if found is not None:
+            self._put_before_echo()
 
-    def _has_aligned(self) -> None:
-        self._stranger, self._doubts = False, True
+    def _put_before_echo(self) -> None:
         lead_s = self._ends.lead_s
         anew = self._early.knows_nothing and abs(lead_s - LEAD_S) > _FIRST_OFF_S
         if anew or not _LEAST_LEAD_S / 2 <= lead_s <= _MOST_LEAD_S:
             self._jump(lead_s - LEAD_S)
-
-    def _doubt(self, seen: int) -> None:
-        """Finds out if it is somebody else who is louder than the room."""
-        if not self.far_active or sum(self._loud) < _LOUD:
-            self._strange, self._stranger = 0, False
-            return
-        fit = self._estimator.fit(self._heard[-seen:], self._window())
-        self._strange = self._strange + 1 if fit < _STRANGE else 0
-        self._stranger = self._strange > 1 or (self._stranger and fit < _KNOWN)
-
-    def _window(self) -> Samples:
-        """The far end for a look at the newest samples of the microphone."""
-        looks = self._estimator
-        return self._ends.window(looks.near_samples, looks.before, looks.after)
 
 
 def _processor(echo: bool, noise_suppression: bool, rate_hz: int) -> Any:
