@@ -68,11 +68,10 @@ def main() -> None:
     more, bad = mouth_recorded.echo_rows("en", quick=arguments.quick)
     rows += more
     wrong += bad
-    tell("echo in the simulated room")
-    in_room = room(arguments.quick)
     suite.printed(rows)
-    print()
-    printed(in_room)
+    print(flush=True)
+    tell("echo in the simulated room")
+    printed(room(arguments.quick))
     suite.end(wrong)
 
 

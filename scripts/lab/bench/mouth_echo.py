@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio import FRAME_S, EchoCanceller, Resampler, Samples
+from edgeagent.audio import FRAME_S, EchoCanceller, ResidualGate, Resampler, Samples
 from edgeagent.testing import Room, RoomSettings, in_db, rms, speech_frames, speech_level, synthesised
 
 Rows = list[tuple[str, str, str, str, str, str]]
@@ -56,12 +56,12 @@ class Scene:
     """After 10 s."""
 
 
-class _NoGate:
+class _NoGate(ResidualGate):
     """In the place of the gate, to measure the canceller by itself."""
 
-    open, only_far, waiting = True, True, False
-
-    def forget(self, *, echo: bool = False) -> None: ...
+    @property
+    def only_far(self) -> bool:
+        return True
 
     def process(self, clean: Samples, near: Samples, far: Samples) -> Samples:
         return clean
@@ -136,7 +136,7 @@ def _run(scene: Scene, *, person: float = 0.0, gate: bool = True) -> _Run:
     room.calibrate(voice, rate_hz)
     canceller = EchoCanceller(rate_hz, rate_hz, xruns=room.xruns)
     if not gate:
-        canceller._gate = _NoGate()  # type: ignore[assignment]
+        canceller._gate = _NoGate(RATE_HZ)
     random = np.random.default_rng(0)
     blocks: dict[str, int] = {"far": 0, "near": 0}
     begun: dict[str, float] = {}
