@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from edgeagent.audio import FRAME_S, EchoCanceller, ResidualGate, Resampler, Samples
+from edgeagent.audio import FRAME_S, EchoCanceller, Resampler, ResidualGate, Samples
 from edgeagent.testing import Room, RoomSettings, in_db, rms, speech_frames, speech_level, synthesised
 
 Rows = list[tuple[str, str, str, str, str, str]]
