@@ -5,6 +5,7 @@ from edgeagent.front import front
 __getattr__ = front(
     __name__,
     {
+        "alignment": "Alignment",
         "delay": "DelayEstimator measure sweep",
         "device": "SoundDevice Fill Samples Take Xruns holder_of_cards patiently",
         "double_talk": "DoubleTalk",

@@ -4,14 +4,16 @@ The two ends stay beside each other sample by sample, as those of one card do, w
 server's times wander by a millisecond, and after a shift of three samples of 16 kHz the linear canceller leaves 20 dB
 more. With two clocks the one end glides along the other; how fast, the times tell, or the echo itself.
 
-``put`` runs in the device's output callback and waits for nothing; all else runs on one other thread. Knows nothing of
-cancellers.
+``far.put`` runs in the device's output callback and waits for nothing; all else runs on one other thread. Knows nothing
+of cancellers.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Final
+
+import numpy as np
 
 from edgeagent.audio.device import Samples
 from edgeagent.audio.far_end import REACH, FarEnd
@@ -31,6 +33,8 @@ _TWO_CLOCKS: Final = 3.0
 """Standard deviations of a skew from which on there are two clocks,"""
 _BY_TIMES, _BY_ECHO = 30e-6, 50e-6
 """once it is known so well, by the one or the other."""
+_PIECE_S: Final = 0.010
+"""Of the far end, through which it glides at once: a longer one is a mixture of two places, and no glide."""
 
 
 class Alignment:
@@ -87,8 +91,8 @@ class Alignment:
         return abs(self._off_s - self._usual_s) > _STEP_S
 
     def follow(self) -> None:
-        """Puts the far end where its times say."""
-        self._position, self._off_s, self._usual_s = self._wanted(), 0.0, 0.0
+        """Moves the far end as its times have moved; what they had wandered before is no move of it."""
+        self._position, self._off_s = self._wanted() - self._usual_s * self._rate_hz, self._usual_s
 
     def missing_s(self, count: int) -> float:
         """Seconds of the far end that the next samples lack; 0 or less if it is there."""
@@ -157,9 +161,13 @@ class Alignment:
 
     def before(self, count: int, delay_s: float) -> Samples:
         """The far end of the newest samples of the microphone, if it were heard after that delay beside it."""
-        slope = 1 + self._skew
-        begin = self._beside(count) - delay_s * self._rate_hz
-        return self.far.fade(begin, begin + count * (slope - 1), count)
+        begin, skew = self._beside(count) - delay_s * self._rate_hz, self._skew
+        whole, made = round(_PIECE_S * self._rate_hz), []
+        for at in range(0, count, whole):
+            piece = min(whole, count - at)
+            first = begin + at * (1 + skew)
+            made.append(self.far.fade(first, first + piece * skew, piece))
+        return np.concatenate(made)
 
     # --- places -----------------------------------------------------------------------------------------------------
 
@@ -188,9 +196,14 @@ class Alignment:
 
     @property
     def _skew(self) -> float:
-        """Of the microphone's clock against the loudspeaker's, by their times or the echo; none if they may be one."""
+        """Of the microphone's clock against the loudspeaker's; none if they may be one.
+
+        By their times or by the echo: whichever knows it better, and the echo where the times say another thing, since
+        smooth times may wander too.
+        """
         near, far, echo = self._clock, self.far.clock, self._echo_clock
         skew, error, known = near.skew - far.skew, math.hypot(near.skew_error, far.skew_error), _BY_TIMES
-        if echo.skew_error < error:
+        contrary = abs(skew - echo.skew) > _TWO_CLOCKS * math.hypot(error, echo.skew_error)
+        if echo.skew_error < error or (contrary and echo.skew_error < _BY_ECHO):
             skew, error, known = echo.skew, echo.skew_error, _BY_ECHO
         return skew if error < known and abs(skew) > _TWO_CLOCKS * error else 0.0

@@ -183,7 +183,10 @@ class EarlyEcho:
         if last:
             made += self._held[known:]
         self._pass(len(made))
-        self._least = _EDGE + _NEXT
+        if self._least == _FIRST and known < _FIRST - _EDGE:  # so few tell more of themselves than of the room
+            self._fit.forget()
+        else:
+            self._least = _EDGE + _NEXT
         return made
 
     def _without_echo(self, far: Samples, known: int) -> list[Frame]:
@@ -205,6 +208,13 @@ class EarlyEcho:
         made = [replace(frame, sound=frame.near, person=None) for frame in self._held]
         self._given_up = True
         self._pass(len(made))
+        return made
+
+    def let_go(self, count: int) -> list[Frame]:
+        """Passes all but so many of the newest on as they came in, for recognisers: their echo came another way."""
+        first = max(len(self._held) - count, 0)
+        made = [replace(frame, sound=frame.near, person=None) for frame in self._held[:first]]
+        self._pass(first)
         return made
 
     def set_free(self) -> list[Frame]:

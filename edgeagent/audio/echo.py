@@ -33,6 +33,8 @@ _MOST_LEAD_S: Final = 0.150
 lines over an echo as loud, 5 were not heard and 14 late in place of none."""
 _FIRST_OFF_S: Final = 0.010
 """By more, the far end jumps to its lead when the delay is found and nothing has been learnt."""
+_TRANSITION_S: Final = 0.100
+"""After a delay may have become another, for which what is heard may still be of blocks that were given before."""
 _SLACK_S: Final = 0.010
 """Seconds of further delay, when the far end comes too late for its lead."""
 _PATIENCE_S: Final = 0.080
@@ -126,6 +128,8 @@ class EchoCanceller:
         self._early_delay_s: float | None = None
         """Delay by which the first words were fitted first: all fits are to be of one response."""
         self._released: list[Frame] = []
+        self._another_since = 0
+        """Sample of the microphone from which on the delay may be another."""
 
     # --- the device's output callback -------------------------------------------------------------------------------
 
@@ -317,7 +321,8 @@ class EchoCanceller:
     def _before_echo(self, count: int) -> Samples:
         """The far end of the newest samples of the microphone, a little before their echo."""
         if self._early_delay_s is None:
-            self._early_delay_s = (self._ends.beside_s or 0.0) - EARLY_S
+            assert self._ends.beside_s is not None  # noqa: S101  a fit is made where the delay is known
+            self._early_delay_s = self._ends.beside_s - EARLY_S
         return self._ends.before(count, self._early_delay_s)
 
     def _far_is_there(self, waiting: int) -> bool:
@@ -375,7 +380,11 @@ class EchoCanceller:
     def _follow_step(self) -> None:
         """The times say that the ends have moved against each other."""
         if self._ends.stepped:
-            self._measure_again()
+            if self.aligned:
+                self._measure_again()
+            else:  # it is sought already, or was in vain
+                self._search.forget_looks()
+                self._another_since = self._ends.count
             self._ends.follow()
 
     def _measure_again(self, *, late: bool = False) -> None:
@@ -383,6 +392,7 @@ class EchoCanceller:
         self._released += self.flush()
         self._forget_first_words()
         self._ends.forget()
+        self._another_since = self._ends.count
         self._search.forget(late=late)
         self._gate.forget()
         self._plain.reset()
@@ -390,19 +400,30 @@ class EchoCanceller:
 
     def _look(self, near: Samples) -> None:
         """Looks for the echo, and has it come where AEC3 learns it best."""
+        was_known = self.aligned
         found = self._search.take(near, loud=self._gate.loud, far_active=self.far_active)
+        if found is not None and not was_known:
+            self._let_older_go()
         if found == "moved":
             self._plain.reset()
-            if not self._early.learnt:
-                self._forget_first_words()
+            self._forget_first_words()
         if found is not None:
             self._put_before_echo()
 
+    def _let_older_go(self) -> None:
+        """Passes on the frames that are held with another echo than the one that was found: a fit to both fits none."""
+        since_s = (self._ends.count - self._another_since) / self._rate_hz
+        age_s = since_s - self._ends.delay_s - _TRANSITION_S
+        self._released += self._early.let_go(max(round(age_s / FRAME_S), 0))
+
     def _put_before_echo(self) -> None:
+        """Has the far end come ``LEAD_S`` before its echo, where nothing was learnt yet or it is far from that."""
         lead_s = self._ends.lead_s
-        anew = self._early.knows_nothing and abs(lead_s - LEAD_S) > _FIRST_OFF_S
+        later_s = lead_s - LEAD_S
+        there = later_s > 0 or self._ends.missing_s(self._frame) <= later_s
+        anew = self._early.knows_nothing and abs(later_s) > _FIRST_OFF_S and there
         if anew or not _LEAST_LEAD_S / 2 <= lead_s <= _MOST_LEAD_S:
-            self._jump(lead_s - LEAD_S)
+            self._jump(later_s)
 
 
 def _processor(echo: bool, noise_suppression: bool, rate_hz: int) -> Any:

@@ -50,6 +50,11 @@ class EchoSearch:
         """Looks in a row that tell of somebody else."""
         self._doubts = True
 
+    def forget_looks(self) -> None:
+        """What was seen tells nothing of the delay that there is now."""
+        self._estimator.forget()
+        self._heard = self._heard[:0]
+
     def forget(self, *, late: bool = False) -> None:
         """The delay may be another from now on.
 
@@ -57,8 +62,7 @@ class EchoSearch:
             late: The device was: until the delay is known again nobody else is told of, because the echo fits badly
                 for some looks.
         """
-        self._estimator.forget()
-        self._heard = self._heard[:0]
+        self.forget_looks()
         self._loud.clear()
         self.stranger, self._strange = False, 0
         self._doubts = self._doubts and not late

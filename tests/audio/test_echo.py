@@ -235,6 +235,11 @@ def wandering(random):
     return times
 
 
+def jittered(jitter_s):
+    random = np.random.default_rng(0)
+    return lambda _, time_s: time_s + jitter_s * random.standard_normal()
+
+
 def told_of_somebody(heard, begin_s, end_s=None):
     """Share of the frames of the robot's own voice in which a person is found, and what is left in them, in dB."""
     piece = slice(round(begin_s * 100), None if end_s is None else round(end_s * 100))
@@ -260,9 +265,7 @@ def test_after_a_pause_of_the_robot_the_echo_is_where_it_was_learnt():
 
 @pytest.mark.parametrize("drift_ppm", [20, 100])
 def test_of_two_clocks_whose_times_jitter_the_echo_itself_tells_how_they_differ(drift_ppm):
-    random = np.random.default_rng(0)
-    times = lambda _, time_s: time_s + 0.0005 * random.standard_normal()  # noqa: E731
-    heard = Heard(14, times=times, drift_ppm=drift_ppm, echo_gain_db=-6, rt60_s=0.4)
+    heard = Heard(14, times=jittered(0.0005), drift_ppm=drift_ppm, echo_gain_db=-6, rt60_s=0.4)
     share, left_db = told_of_somebody(heard, 10)
     assert share < 0.03
     assert left_db < -12
@@ -272,6 +275,57 @@ def test_after_an_under_run_that_moves_the_echo_by_a_block_the_robot_is_nobody_e
     heard = Heard(9, events=[(4, lambda room: room.underrun(12))], echo_gain_db=-6)
     assert heard.canceller.delay_s == pytest.approx(0.072, abs=0.002)
     assert told_of_somebody(heard, 4.5)[0] < 0.02
+
+
+def test_two_clocks_that_are_known_blur_no_first_words():
+    heard = Heard(24, drift_ppm=200, echo_gain_db=-6, events=[(21, lambda room: setattr(room.xruns, "under", 1))])
+    frames = [frame for frame in heard.released[2100:] if frame.early and frame.far_active]
+    assert len(frames) > 100
+    near, sound = (np.concatenate([getattr(frame, name) for frame in frames]) for name in ("near", "sound"))
+    assert in_db(rms(sound)) - in_db(rms(near)) < -30
+
+
+@pytest.mark.parametrize("lost_ms", [60, 200, 500])
+def test_an_under_run_leaves_no_wrong_echo_in_the_fit_of_the_first_words(lost_ms):
+    heard = Heard(11, events=[(7, lambda room: room.underrun(lost_ms))], echo_gain_db=-6, noise_snr_db=30)
+    share, left_db = told_of_somebody(heard, 7.7, 11)
+    assert share < 0.02
+    assert left_db < -10
+
+
+def test_a_few_words_before_a_pause_do_not_tell_the_rooms_response():
+    events = [(9.75, lambda room: room.underrun(20))]
+    heard = Heard(14, events=events, told=False, times=jittered(0.0004), echo_gain_db=-6, noise_snr_db=35)
+    share, left_db = told_of_somebody(heard, 10.75, 13.25)
+    assert share < 0.02
+    assert left_db < -15
+
+
+def test_smooth_times_that_wander_are_contradicted_by_the_echo():
+    def times(end, time_s):
+        return time_s + (0.001 * np.sin(2 * np.pi * time_s / 23) if end == "near" else 0)
+
+    share, left_db = told_of_somebody(Heard(30, times=times, echo_gain_db=-6), 8)
+    assert share < 0.03
+    assert left_db < -15
+
+
+def test_a_far_end_that_is_always_late_is_heard_of():
+    """Else it would jump for ever to a lead that it can't have, and nobody would know that the robot speaks."""
+    voice, canceller, frames = robot(OUT, 10), EchoCanceller(OUT, OUT), []
+    for block in range(1_000):
+        at = block * 160
+        if block >= 4:
+            canceller.far(voice[at - 640 : at - 480], (block - 4) / 100)
+        echo = voice[at - 320 : at - 160] if block >= 2 else np.zeros(160, np.float32)
+        canceller.near(echo / 2, block / 100)
+        frames += canceller.released
+    assert np.mean([frame.far_active for frame in frames[500:]]) > 0.9
+
+
+def test_where_no_echo_is_heard_a_drift_of_the_times_begins_no_search():
+    heard = Heard(40, echo_gain_db=-60, noise_snr_db=40, delay_ms=300, drift_ppm=300, times=jittered(0.0005))
+    assert not np.any(heard.seeking[1_500:])
 
 
 def test_times_that_jitter_at_one_end_only_are_no_other_clock():
