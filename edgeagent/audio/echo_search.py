@@ -51,7 +51,7 @@ class EchoSearch:
         self._doubts = True
 
     def forget_looks(self) -> None:
-        """What was seen tells nothing of the delay that there is now."""
+        """Drops what was seen: it tells nothing of the delay that there is now."""
         self._estimator.forget()
         self._heard = self._heard[:0]
 
