@@ -362,6 +362,7 @@ class FusedTranscriber:
             confidence=best.probability,
             understood=best.understood,
             likely=best.likely and not near,
+            possible=() if near else tuple((inverse_normalised(text), share) for text, share in best.possible),
             engine=self.name,
             raw=best.text,
             others=tuple(dict.fromkeys(text for text in others if text != best.text))[:_MOST_OTHERS],

@@ -45,6 +45,8 @@ class RecognisedText:
         understood: False if nothing that the engine knows explains the sound: then the text is a guess to ask about,
             and to act on only where it is likely.
         likely: Not understood, but likely enough for a robot at rest to act on, and nothing speaks against it.
+        possible: All that may have been said, in the form of ``text``, with shares of the probability, where the words
+            were not understood only because of each other: a robot at rest may act on what most of it asks for.
         final: Nothing about it will change.
     """
 
@@ -53,6 +55,7 @@ class RecognisedText:
     confidence: float | None = None
     understood: bool = True
     likely: bool = False
+    possible: tuple[tuple[str, float], ...] = ()
     final: bool = True
     engine: str = ""
     raw: str = ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
@@ -76,6 +76,7 @@ _OF_NOISE: Final = frozenset(_WORDS.texts("of_noise"))
 _NEARLY: Final = 2.0
 """A candidate that fits the sound so much worse than the best one, or better, may as well have been said: if it means
 another thing, neither is understood, whatever the app knows."""
+_NO_SHARE: Final = 0.01
 _EDITS: Final = 8
 _OTHERS: Final = 3
 _MOST_MARGIN: Final = 6.0
@@ -87,12 +88,14 @@ _MOST_CLEAR_DB: Final = 50.0
 @dataclass(frozen=True, slots=True)
 class Best:
     """Text that was probably said, in spoken words, empty if none; the probability that it is right, and if that is
-    enough, or would be for a robot at rest."""
+    enough, or would be for a robot at rest. Where it is not, and nothing but other candidates speaks against it, all
+    that may have been said, each with its share of the probability, the likeliest first."""
 
     text: str
     probability: float
     understood: bool
     likely: bool = False
+    possible: tuple[tuple[str, float], ...] = ()
 
 
 class AppSentences:
@@ -211,20 +214,39 @@ def best_of(
     count = max(1, len(words))
     logit = (
         BASE
-        + OF_MARGIN * min(lead, _MOST_MARGIN)
         + OF_TOKEN * max(fit.log_prob / max(1, fit.tokens), _LEAST_TOKEN)
         + OF_APART * min(_distance(best, heard.app.text) / count, _MOST_APART)
         + OF_CLEAR * min(heard.clear_db, _MOST_CLEAR_DB) / 10
     )
-    probability = 1 / (1 + math.exp(-logit))
-    forbids = bool(NEGATIONS.search(best))
-    contrary = any(bool(NEGATIONS.search(text)) is not forbids for text in (*heard.texts, *heard.app.others[:_OTHERS]))
+    alone, right = (1 / (1 + math.exp(-logit - OF_MARGIN * by)) for by in (_MOST_MARGIN, min(lead, _MOST_MARGIN)))
+    forbids = _forbids(best)
+    contrary = any(_forbids(text) is not forbids for text in (*heard.texts, *heard.app.others[:_OTHERS]))
     least = LEAST_CONTRARY if contrary or means_another(fits[0][0], best) else LEAST
     rivals = [text for text, other in fits if other.log_prob > fit.log_prob - _NEARLY]
-    doubtful = heard.clear_db < NOBODY_DB or any(means_another(rival, best) for rival in rivals)
-    understood = bool(words) and probability >= least and not doubtful
-    likely = len(words) > FEW and LEAST_LIKELY <= probability < least == LEAST and not doubtful and not forbids
-    return Best("" if best in _OF_NOISE and not understood else best, probability, understood, likely)
+    clear = bool(words) and heard.clear_db >= NOBODY_DB
+    certain = clear and not any(means_another(rival, best) for rival in rivals)
+    understood = certain and right >= least
+    likely = certain and len(words) > FEW and LEAST_LIKELY <= right < least == LEAST and not forbids
+    possible: tuple[tuple[str, float], ...] = ()
+    if clear and not (understood or likely or contrary) and alone >= LEAST_LIKELY:
+        possible = _shares(scores)
+    if any(_forbids(text) is not forbids for text, _ in possible):
+        possible = ()
+    return Best("" if best in _OF_NOISE and not understood else best, right, understood, likely, possible)
+
+
+def _shares(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Lists texts with their shares of the probability, the likeliest first; those of next to none are left out."""
+    most = max(scores.values())
+    weights = {text: math.exp(score - most) for text, score in scores.items()}
+    shares = {text: weight / sum(weights.values()) for text, weight in weights.items()}
+    return tuple(
+        (text, shares[text]) for text in sorted(shares, key=lambda text: -shares[text]) if shares[text] >= _NO_SHARE
+    )
+
+
+def _forbids(text: str) -> bool:
+    return bool(NEGATIONS.search(text))
 
 
 def _distance(text: str, other: str) -> int:
@@ -244,7 +266,7 @@ def _exchanged(words: list[str], other: list[str], least: float) -> Iterable[tup
 
 def means_another(text: str, instead: str) -> bool:
     """True if it is another amount or way, or forbids what was not forbidden: that must be heard, and not guessed."""
-    if bool(NEGATIONS.search(text)) is not bool(NEGATIONS.search(instead)):
+    if _forbids(text) is not _forbids(instead):
         return True
     words, others = text.split(), instead.split()
     if len(words) == len(others):

@@ -99,7 +99,7 @@ class Dialogue:
             tell=self._tell,
             on_change=lambda event: self._post(partial(self.turns.change, event)),
         )
-        self.turns = TurnTaking(self.ears, self.robot, self.latch, self.settings, emit=self._emit)
+        self.turns = TurnTaking(self.ears, self.robot, self.latch, self.settings, emit=self._emit, post=self._post)
         self._may_move = True
         """The latch was not tripped when it was heard of last."""
         self._unsubscribe = self.latch.subscribe(self._latched)

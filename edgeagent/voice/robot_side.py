@@ -17,6 +17,7 @@ from edgeagent.errors import BusyError, EdgeAgentError
 from edgeagent.hooks.tool_guards import TalkGuardHook
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
+from edgeagent.session.foresight import Foresight
 from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer, GoalReports
@@ -72,6 +73,7 @@ class RobotSide:
         self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
         self.queue = SpeechQueue(mouth)
         self.person = VoicePerson(self.queue, on_asked=self._asked)
+        self.foresight = Foresight(session)
         self._conversed = session.context.conversing
         session.context.conversing = True
         self.ready = True
@@ -113,6 +115,7 @@ class RobotSide:
     def close(self) -> None:
         """Ends what it does and says."""
         self.person.give_up()
+        self.foresight.close()
         self.session.abort("safety_stop")
         self.queue.close()
         self._tell_said()
@@ -164,7 +167,7 @@ class RobotSide:
             """For a person, or until motion is allowed: both take the device's time."""
             return self.person.waiting or (self.runs.about_to_move and self.latch.state is LatchState.HELD)
 
-        if not self.runs.settle(timeout_s, waits=waits):
+        if not self.foresight.settle(timeout_s) or not self.runs.settle(timeout_s, waits=waits):
             return False
         return self.mouth.settle(timeout_s)
 

@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from edgeagent import events
@@ -37,6 +38,7 @@ from edgeagent.voice.turn import (
     kind_of,
     kind_until_pause,
     only_called,
+    without_wake_word,
 )
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
@@ -56,6 +58,8 @@ noise and over the robot's, most had 0.06 to 0.8."""
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""
+_MOST_WEIGHED_S: Final = 2.0
+"""Seconds after the end of speech in which the model may tell what it would do: then a person is asked."""
 _PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
 """State of the loudspeaker; in other states it is stopped."""
 
@@ -69,6 +73,7 @@ class TurnTaking:
         latch: Motion obeys it.
         settings: Barge-in, words, and waiting.
         emit: Called with the class and the fields of an event of the voice.
+        post: Has something called on the conversation's thread. Any thread.
 
     Attributes:
         state: As the table says.
@@ -76,9 +81,16 @@ class TurnTaking:
     """
 
     def __init__(
-        self, ears: Ears, robot: RobotSide, latch: SafetyLatch, settings: DialogueSettings, *, emit: Emit
+        self,
+        ears: Ears,
+        robot: RobotSide,
+        latch: SafetyLatch,
+        settings: DialogueSettings,
+        *,
+        emit: Emit,
+        post: Callable[[Callable[[], object]], object],
     ) -> None:
-        self._ears, self._robot, self._settings, self._emit = ears, robot, settings, emit
+        self._ears, self._robot, self._settings, self._emit, self._post = ears, robot, settings, emit, post
         self.state = State.ASLEEP if settings.wake_words else State.LISTENING
         self._now_s = self._since_s = 0.0
         """The time, and when the state began."""
@@ -94,6 +106,8 @@ class TurnTaking:
         """The turn that was over last."""
         self._late: dict[int, Turn] = {}
         """Turns that are over, while their words are not known, by utterance: somebody speaks already again."""
+        self._weighed: hearing.FinalTranscript | None = None
+        """Words of the turn, while the model is asked what it would do if others were said."""
         self._interposed = False
         """True while the words of a late turn are taken, in the midst of what is being said."""
         self._typed: deque[str] = deque()
@@ -231,6 +245,7 @@ class TurnTaking:
             self._late[self._turn.utterance] = self._turn
         asleep = self.state is State.ASLEEP
         self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.begin_s, asleep=asleep))
+        self._end_weighing()
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
@@ -253,6 +268,8 @@ class TurnTaking:
     def _go_on(self, at_s: float) -> None:
         """The utterance goes on, be it after its turn was answered."""
         self.stop_words.watch.speech(ended_s=None)
+        self._weighed = None  # all of it is heard anew
+        self._robot.foresight.leave()
         before, self._answered = self._answered, None
         if self._turn is not None:
             self._tell_speech()
@@ -305,6 +322,40 @@ class TurnTaking:
             self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
+        if self._is_worth_weighing(event):
+            words = self._settings.wake_words
+            possible = [(without_wake_word(text, words), share) for text, share in event.transcript.possible]
+            self._weighed = event
+            self._robot.foresight.ask(possible, partial(self._post_weighed, event))
+        else:
+            self._take_final(event)
+
+    def _is_worth_weighing(self, event: hearing.FinalTranscript) -> bool:
+        """True if words were not understood because others may have been said, and the robot is at rest, and none of
+        them is a stop phrase or a control, which is no call of the model's."""
+        turn, possible = self._turn, event.transcript.possible
+        if turn is None or turn.utterance != event.utterance or not possible or not self._may_believe(turn):
+            return False
+        stops = self._settings.phrases.stops
+        return not any(self.grade(text) or control_of(text, stops) for text, _ in possible)
+
+    def _post_weighed(self, event: hearing.FinalTranscript, text: str | None) -> None:
+        """Any thread."""
+        self._post(lambda: self._end_weighing(text) if self._weighed is event else None)
+
+    def _end_weighing(self, text: str | None = None) -> None:
+        """Takes the words that were weighed, if there are any.
+
+        Args:
+            text: What they count as; None: they stay in doubt.
+        """
+        event, self._weighed = self._weighed, None
+        if event is not None:
+            self._robot.foresight.leave()
+            transcript = event.transcript if text is None else replace(event.transcript, text=text, likely=True)
+            self._take_final(replace(event, transcript=transcript))
+
+    def _take_final(self, event: hearing.FinalTranscript) -> None:
         last, believed = self._last, self._believed(event)
         self._tell(replace(event, transcript=believed))
         if event.utterance in self._late:
@@ -322,12 +373,15 @@ class TurnTaking:
             return False
         return robot.latch.state is LatchState.FREE
 
+    def _may_believe(self, turn: Turn) -> bool:
+        """True if likely words count as understood: the robot was at rest when they began, and is."""
+        return turn.at_rest and self._at_rest and not (turn.asleep or turn.dismissed)
+
     def _believed(self, event: hearing.FinalTranscript) -> RecognisedText:
-        """Takes likely words for understood where the robot was at rest when they began, and is."""
         turn, transcript = self._turn, event.transcript
-        if turn is None or turn.utterance != event.utterance or turn.asleep or turn.dismissed:
+        if turn is None or turn.utterance != event.utterance:
             return transcript
-        turn.believed = transcript.likely and turn.at_rest and self._at_rest
+        turn.believed = transcript.likely and self._may_believe(turn)
         return replace(transcript, understood=True) if turn.believed else transcript
 
     def _understand_late(self, event: hearing.FinalTranscript, turn: Turn) -> None:
@@ -414,6 +468,7 @@ class TurnTaking:
         self._take_typed()
 
     def _spot(self, keyword: SpottedPhrase) -> None:
+        self._end_weighing()
         turn = self._turn
         if keyword.phrase in self._settings.stop_words:
             alone = turn is None and self._robot.sounding and not self._robot.runs.acting
@@ -452,6 +507,8 @@ class TurnTaking:
         turn, preset = self._turn, self._settings.preset
         if turn is not None:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
+        if self._weighed is not None and now_s - self._weighed.at_s > _MOST_WEIGHED_S:
+            self._end_weighing()
         self._listen_for_loss()
         self.stop_words.tick(now_s, turn)
         if turn is not None and turn.called is not None and now_s >= turn.called.end_s + AFTER_WORD_S:
@@ -677,6 +734,7 @@ class TurnTaking:
                 turn.dismissed = True
         self._robot.stop()
         self._robot.chime(Chime.ERROR)
+        self._end_weighing()
 
     def _lose(self) -> None:
         """Makes motion wait, because a robot that hears nothing can't be stopped by a word."""
@@ -686,3 +744,4 @@ class TurnTaking:
         self._answering.forget()
         for turn in self._late.values():
             turn.dismissed = True
+        self._end_weighing()

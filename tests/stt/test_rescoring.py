@@ -187,6 +187,38 @@ def test_more_words_than_a_stop_phrase_has_may_be_likely_though_they_are_not_und
     assert not best_of(APP, [("go to the kitchen", Fit(-0.5, 5))], heard("go to the kitchen")).likely, "understood"
 
 
+def best_as(app: str, *fits: tuple[str, Fit], pocketsphinx: str | None = None, clear_db: float = QUIET_DB) -> Any:
+    """What is told of the app's only sentence, which scores best."""
+    known = app if pocketsphinx is None else pocketsphinx
+    best = best_of(AppSentences([app]), fits, Hypotheses(heard(known).app, clear_db=clear_db))
+    assert best.text == app
+    return best
+
+
+def test_what_is_in_doubt_only_for_others_tells_all_that_is_possible() -> None:
+    cup = [("grab the cup", Fit(-5.0, 4)), ("crab the cup", Fit(-3.7, 4)), ("that cup", Fit(-19.0, 3))]
+    best = best_as("grab the cup", *cup)
+    assert not best.understood
+    assert [text for text, _ in best.possible] == ["grab the cup", "crab the cup"], "the third has next to no share"
+    (_, most), (_, least) = best.possible
+    assert 0.7 < most < 0.8
+    assert most + least == pytest.approx(1.0, abs=0.01)
+    drive = [("drive two meters", Fit(-2.0, 4)), ("drive ten meters", Fit(-2.5, 4)), ("try two meters", Fit(-1.0, 4))]
+    possible = dict(best_as("drive two meters", *drive).possible)
+    assert list(possible) == ["drive two meters", "try two meters", "drive ten meters"]
+
+
+def test_what_is_in_doubt_for_more_than_others_tells_nothing_possible() -> None:
+    near = ("grab the cup", Fit(-5.0, 4)), ("crab the cup", Fit(-3.7, 4))
+    assert best_as("grab the cup", *near).possible
+    assert best_as("grab the cup", *near, pocketsphinx="don't grab the cup").possible == (), "perhaps forbidden"
+    assert best_as("grab the cup", near[0], ("don't grab the cup", Fit(-5.0, 5))).possible == (), "perhaps forbidden"
+    unfit = best_as("grab the cup", ("grab the cup", Fit(-19.0, 4)), ("crab a cup", Fit(-18.5, 4)))
+    assert unfit.possible == (), "no lead would be enough"
+    assert best_as("grab the cup", *near, clear_db=3.0).possible == (), "as loud as the noise alone"
+    assert best_as("grab the cup", ("grab the cup", Fit(-0.5, 4))).possible == (), "it is understood"
+
+
 def test_a_text_that_nearly_forbids_is_doubtful() -> None:
     fits = [("grab the cup", Fit(-1.0, 4)), ("don't grab the cup", Fit(-1.1, 6))]
     assert best_of(APP, fits[:1], heard("grab the cup")).understood

@@ -2,18 +2,21 @@
 
 Ears, turn taking, stop words and "did you say …?" are the shipped ones. The model is a script that says "Okay.": what
 the conversation would have asked the model is kept as text, and ``people_mind`` tells later which calls come of it.
-Judges nothing.
+Words that are in doubt are foreseen by the shipped model. Judges nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any, Final
 
 from bench.people_trials import Trial
 from bench.voice_commands import asked_about
 from bench.voice_trials import LIMIT_S, Log, calm, talking
 
+from edgeagent.app import configured_llm
+from edgeagent.config import Config
 from edgeagent.stt import RATE_HZ
 from edgeagent.testing import Rehearsal
 
@@ -37,7 +40,7 @@ def conversed(trials: Sequence[Trial], seed: int) -> Iterator[tuple[Trial, dict[
     """
     first = trials[0]
     room = first.condition.settings(seed, rate_hz=RATE_HZ, echo_gain_db=_ECHO_DB)
-    with talking(room) as (talk, log):
+    with closing(configured_llm(Config())) as nano, talking(room, foresees=nano) as (talk, log):
         first.condition.with_noise(talk.room, first.seed)
         talk.pass_s(_LEARN_S)
         for trial in trials:

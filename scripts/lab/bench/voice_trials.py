@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, Final
 
 from bench.report import teller
 
 from edgeagent.config import Config
-from edgeagent.llm import LLMRequest
+from edgeagent.llm import LLM, LLMRequest
+from edgeagent.messages import Message
 from edgeagent.models import is_here, voices
 from edgeagent.testing import NATURAL_VOICES, Rehearsal, RoomSettings, ScriptedLLM
 from edgeagent.voice import State
@@ -57,11 +59,25 @@ class Log:
         return "; ".join([*heard, *spotted])
 
 
+class _Script(ScriptedLLM):
+    """Says what a function says in every run. What it would do is another model's to tell, where there is one."""
+
+    def __init__(self, reply: Callable[[LLMRequest], Any], foresees: LLM | None) -> None:
+        super().__init__(*[reply] * _REPLIES)
+        self._foresees = foresees
+
+    def complete(self, request: LLMRequest, stop_event: Event) -> Message:
+        if self._foresees is not None:
+            return self._foresees.complete(request, stop_event)
+        return super().complete(request, stop_event)
+
+
 @contextmanager
 def talking(
     room: RoomSettings = ROOM,
     reply: Callable[[LLMRequest], Any] = lambda request: "Okay.",
     *,
+    foresees: LLM | None = None,
     speed: float = 1.0,
     ears: Mapping[str, Any] | None = None,
     **settings: Any,
@@ -69,12 +85,13 @@ def talking(
     """A conversation with a robot whose model says what a function says.
 
     Args:
+        foresees: Tells what the robot would do for words that are in doubt; None: the function does.
         speed: Of the house, in its seconds for each of the room's.
         ears: Settings of the ears; the others are the conversation's.
     """
     config = Config(conversation={"chimes": False, **settings}, speed=speed, ears=dict(ears or {}))
     log = Log()
-    with Rehearsal(config, room, llm=ScriptedLLM(*[reply] * _REPLIES)) as talk:
+    with Rehearsal(config, room, llm=_Script(reply, foresees)) as talk:
         talk.conversation.subscribe(log.events.append)
         talk.pass_s(_CALM_S)
         yield talk, log
