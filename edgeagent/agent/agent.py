@@ -364,15 +364,25 @@ class Agent:
         """Queues a message for the moment when the model has nothing more to do. As ``steer``."""
         return self._post("follow_up", msg, wake, starter)
 
+    def note(self, msg: str | Message) -> None:
+        """Queues a message for the next request, whoever makes it; no request is made for it. Any thread."""
+        self._post("steering", msg, False, None, note=True)
+
     def _post(
-        self, queue: QueueName, message: str | Message, wake: bool, starter: Callable[[], RunHandle] | None
+        self,
+        queue: QueueName,
+        message: str | Message,
+        wake: bool,
+        starter: Callable[[], RunHandle] | None,
+        *,
+        note: bool = False,
     ) -> RunHandle | None:
         with self._lock:
             run = self._current
         if run is not None and run.owner is not self:  # it is the run of the agent that handed over
-            return cast("Agent", run.owner)._post(queue, message, wake, _starter(run))
+            return cast("Agent", run.owner)._post(queue, message, wake, _starter(run), note=note)
         start = (starter or self.starter or self.start) if wake else None
-        taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
+        taken = self._queues.put(queue, as_message(message, origin=queue), wake=start, note=note)
         with self._lock:
             idle = self._current is None
         if taken or start is None or not idle:

@@ -330,7 +330,7 @@ class RunHost:
             session.detached_ended(run.id, call, result)
         told = f"{call.name} has ended: {result.text}"
         if result.status == "interrupted":
-            (session or run.owner).steer(told)  # with the next request, whoever makes it
+            (session or run.owner).note(told)
         else:
             (session or run.owner).follow_up(told, wake=True)
 

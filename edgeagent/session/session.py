@@ -217,6 +217,11 @@ class Session:
         """As ``Agent.follow_up``; a run that it wakes has this session's history."""
         return None if self._is_too_late(msg) else self.agent.follow_up(msg, wake=wake, starter=self.start)
 
+    def note(self, msg: str | Message) -> None:
+        """As ``Agent.note``."""
+        if not self._is_too_late(msg):
+            self.agent.note(msg)
+
     def abort(self, reason: str = "user", *, mode: Literal["now", "after_turn"] = "now") -> bool:
         """As ``Agent.abort``."""
         return self.agent.abort(reason, mode=mode)

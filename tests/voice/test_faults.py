@@ -37,9 +37,9 @@ class Thinking:
         return self._inner.stream(request, stop_event)  # type: ignore[attr-defined]
 
 
-@skill(on_interrupt="detach")
+@skill(on_interrupt="detach", pause=lambda: None, resume=lambda: None)
 def drive(goal: GoalHandle) -> str:
-    """Drives until it is told to stop."""
+    """Drives until it is told to stop; a drive that can't wait would end with a hold, and the model be asked."""
     while not goal.cancelled:
         goal.checkpoint()
         threading.Event().wait(0.005)

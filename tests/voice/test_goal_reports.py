@@ -81,16 +81,15 @@ def driven(replies: list[Any]) -> Iterator[Session]:
         yield session
 
 
-def steered(session: Session) -> threading.Event:
+def noted(session: Session) -> threading.Event:
     """Set when the session has been told something for its next request."""
-    told, steer = threading.Event(), session.steer
+    told, note = threading.Event(), session.note
 
-    def noted(*args: Any, **keywords: Any) -> Any:
-        made = steer(*args, **keywords)
+    def told_so(*args: Any, **keywords: Any) -> None:
+        note(*args, **keywords)
         told.set()
-        return made
 
-    session.steer = noted
+    session.note = told_so
     return told
 
 
@@ -126,7 +125,7 @@ def test_the_end_of_a_goal_is_told_without_the_model_and_kept_from_it_later() ->
 @pytest.mark.parametrize("why", ["cancelled", "stopped for safety"])
 def test_a_goal_that_was_stopped_is_shown_as_stopped_and_no_more_as_going_on(why: str) -> None:
     with driven(["80 percent.", "Nothing.", "No."]) as session:
-        over = steered(session)
+        over = noted(session)
         if why == "cancelled":
             session.agent.cancel_goals()
         else:
