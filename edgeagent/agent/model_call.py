@@ -22,7 +22,8 @@ from edgeagent.messages import Message, Reading, ToolCall, Usage, new_id
 from edgeagent.tools import Tool
 
 logger = logging.getLogger(__name__)
-_MODEL_ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
+MODEL_ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
+"""Roles of messages that a model is shown; an app may have others."""
 MAX_HIDDEN_REPLIES: Final = 1
 """Replies of one run that are hidden and followed by another turn."""
 _COULD_NOT: Final = "I could not do that."
@@ -126,7 +127,7 @@ def _request(run: Run, messages: list[Message], tools: Sequence[Tool], tool_choi
             raise EdgeAgentError(f"a request can't hold {type(message).__name__}; hooks and callbacks return Messages")
     return LLMRequest(
         system=run.part.system,
-        messages=[message for message in messages if message.role in _MODEL_ROLES],
+        messages=[message for message in messages if message.role in MODEL_ROLES],
         tools=list(tools),
         tool_choice=_tool_choice(run, tools, tool_choice),
         temperature=options.temperature,

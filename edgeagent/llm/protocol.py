@@ -128,7 +128,8 @@ LLMEvent = TextDelta | TextEnd | ThinkingDelta | ThinkingEnd | ToolCallEnd | Err
 
 @runtime_checkable
 class LLM(Protocol):
-    """A model. ``stream`` must end with ``End`` or ``Error`` and must stop within one token of ``stop_event``.
+    """A model. ``stream`` must end with ``End`` or ``Error`` and must stop within one token of ``stop_event``. Several
+    threads may ask at once; the model answers one after the other.
 
     A model that cannot be used at all (no file, a prompt longer than the window) raises ``ModelError`` instead. The
     loop refuses a prompt that is too long itself, unless the model has an attribute ``checks_window`` that is true.

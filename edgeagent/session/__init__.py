@@ -9,6 +9,7 @@ __getattr__ = front(
     __name__,
     {
         "audit": "AuditFile AuditTrail OUTCOMES",
+        "foresight": "Foresight",
         "spoken": "DATA spoken_text",
     },
 )

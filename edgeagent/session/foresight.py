@@ -13,18 +13,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from edgeagent.agent.model_call import MODEL_ROLES
+from edgeagent.agent.run_options import hooks_of
 from edgeagent.errors import ModelError
+from edgeagent.hooks import FirePoint
+from edgeagent.journal.records import with_results
 from edgeagent.llm import LLMRequest
 from edgeagent.messages import Message
+from edgeagent.session.fallback import FallbackLLM
 from edgeagent.session.session import Session
 from edgeagent.stop import JOIN_S
 
 logger = logging.getLogger(__name__)
 
+_BEFORE: Final = {FirePoint.ON_RUN_START, FirePoint.BEFORE_LLM}
 LEAST_SHARE: Final = 0.7
 """Least share of the probability of what a robot does though nobody knows with which words it was asked for. Of 205
-commands by heart and joe in a room, 61 of them over a motor at 10 dB, nano then acts rightly on 187 in place of 164,
-and of 68 by machine voices on 45 in place of 34; of 208 utterances of talk there on none. With 0.5 it is 189 and 48,
+commands by heart and joe in a room, 61 of them over a motor at 10 dB, nano then acts rightly on 180 in place of 164,
+and of 68 by machine voices on 42 in place of 34; of 208 utterances of talk there on none. With 0.5 it is 182 and 44,
 and one of the latter is another call."""
 Calls = list[tuple[str, dict[str, Any]]]
 """Names and arguments."""
@@ -32,54 +38,75 @@ Calls = list[tuple[str, dict[str, Any]]]
 
 @dataclass(slots=True)
 class _Group:
-    """Texts that make the same calls; the first one is the likeliest."""
+    """Texts that make the same calls."""
 
     text: str
+    """The likeliest."""
     calls: Calls
     share: float = 0.0
+    """Of all of them."""
+    most: float = 0.0
+    """Of that one."""
 
 
 class Foresight:
-    """The model's view of texts that may have been said.
+    """The model's view of texts that may have been said. The methods are for one thread, but where they say otherwise.
 
     Args:
         session: Its model is asked.
+        shown: Makes what a model is shown of the session's messages.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self, session: Session, shown: Callable[[Sequence[Message]], Sequence[Message]] = lambda messages: messages
+    ) -> None:
+        self._session, self._shown = session, shown
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
+    @property
+    def ready(self) -> bool:
+        """True if the model can be asked, and is shown what a run would show it: no callback of the builder's makes its
+        requests, and no hook that fails closed must see them first. A model that goes on after a stop is not asked two
+        things at once."""
+        agent, options = self._session.agent, self._session.options or self._session.agent.options
+        shaped = (options.get_ephemeral_messages, options.transform_context, options.convert_messages)
+        hooks = hooks_of(agent.hooks, self._session.context.hooks, options)
+        guarded = any(getattr(hook, "fail_closed", False) and _BEFORE & set(hook.points) for hook in hooks)
+        busy = self._thread is not None and self._thread.is_alive()
+        return agent.llm is not None and not (any(shaped) or guarded or busy)
+
     def ask(self, possible: Sequence[tuple[str, float]], told: Callable[[str | None], object]) -> None:
-        """Begins to ask for the calls of texts, in place of what it was asked before.
+        """Begins to ask for the calls of texts.
 
         Args:
-            possible: What may have been said, with shares of the probability, the likeliest first.
-            told: Called on a thread of its own, unless something else is asked, or ``leave`` called, before: with the
-                likeliest text of those that make the same calls, if they have ``LEAST_SHARE`` together; else with None.
+            possible: What may have been said, with shares of the probability: what the recogniser would have written by
+                itself, and then the likeliest.
+            told: Called on a thread of its own, unless ``leave`` is called before: with the likeliest text of those
+                that make the same calls, if they have ``LEAST_SHARE`` together, and the first text calls nothing else;
+                or with None.
         """
-        self.leave()
         self._stop = stop = threading.Event()
         thread = threading.Thread(target=self._work, args=(possible, told, stop), name="foresight", daemon=True)
         thread.start()
         self._thread = thread
 
     def leave(self) -> None:
-        """Asks no further. Safe to call again."""
+        """Asks no further. Any thread; safe to call again."""
         self._stop.set()
 
     def settle(self, timeout_s: float) -> bool:
-        """Waits until nothing is asked. False: not in time."""
+        """Waits until nobody waits for the model. False: not in time. Any thread."""
         thread = self._thread
-        if thread is not None:
+        if thread is not None and not self._stop.is_set():
             thread.join(timeout_s)
-        return thread is None or not thread.is_alive()
+        return thread is None or not thread.is_alive() or self._stop.is_set()
 
     def close(self) -> None:
-        """Ends. Safe to call again."""
+        """Waits for the end of what was left. Safe to call again."""
         self.leave()
-        self.settle(JOIN_S)
+        if self._thread is not None:
+            self._thread.join(JOIN_S)
 
     def _work(
         self, possible: Sequence[tuple[str, float]], told: Callable[[str | None], object], stop: threading.Event
@@ -87,8 +114,9 @@ class Foresight:
         text: str | None = None
         try:
             text = self._probable(possible, stop)
-        except Exception:  # whatever a model raises: the words stay in doubt, and a person is asked
-            logger.exception("the model does not tell what it would do")
+        except (Exception, SystemExit):  # whatever a model raises: the words stay in doubt, and a person is asked
+            if not stop.is_set():
+                logger.exception("the model does not tell what it would do")
         if not stop.is_set():
             told(text)
 
@@ -103,9 +131,11 @@ class Foresight:
             group = next((group for group in groups if group.calls == calls), None)
             if group is None:
                 groups.append(group := _Group(text, calls))
+            if share > group.most:
+                group.text, group.most = text, share
             group.share += share
             if group.share >= LEAST_SHARE:
-                return group.text if calls else None
+                return group.text if calls and groups[0].calls in ([], calls) else None
         return None
 
     def _calls(self, text: str, stop: threading.Event) -> Calls:
@@ -116,11 +146,15 @@ class Foresight:
         """
         session = self._session
         llm, options = session.agent.llm, session.options or session.agent.options
+        if isinstance(llm, FallbackLLM):
+            llm = llm.current  # which one answers is decided by runs
         if llm is None:
             raise ModelError("there is no model")
+        shown = self._shown(with_results(session.messages()))
+        history = [message for message in shown if message.role in MODEL_ROLES]
         request = LLMRequest(
             system=session.agent.instructions,
-            messages=[*session.messages(), Message.user(text)],
+            messages=[*history, Message.user(text)],
             tools=list(session.agent.tools),
             tool_choice="none" if options.tool_choice == "none" else "auto",
             temperature=options.temperature,

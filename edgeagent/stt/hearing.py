@@ -46,7 +46,8 @@ class RecognisedText:
             and to act on only where it is likely.
         likely: Not understood, but likely enough for a robot at rest to act on, and nothing speaks against it.
         possible: All that may have been said, in the form of ``text``, with shares of the probability, where the words
-            were not understood only because of each other: a robot at rest may act on what most of it asks for.
+            were not understood only because of each other: what the engine would have written by itself, and then the
+            likeliest. A robot at rest may act on what most of it asks for.
         final: Nothing about it will change.
     """
 

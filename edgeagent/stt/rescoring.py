@@ -89,7 +89,7 @@ _MOST_CLEAR_DB: Final = 50.0
 class Best:
     """Text that was probably said, in spoken words, empty if none; the probability that it is right, and if that is
     enough, or would be for a robot at rest. Where it is not, and nothing but other candidates speaks against it, all
-    that may have been said, each with its share of the probability, the likeliest first."""
+    that may have been said, each with its share of the probability: Whisper's own text, and then the likeliest."""
 
     text: str
     probability: float
@@ -227,22 +227,23 @@ def best_of(
     certain = clear and not any(means_another(rival, best) for rival in rivals)
     understood = certain and right >= least
     likely = certain and len(words) > FEW and LEAST_LIKELY <= right < least == LEAST and not forbids
+    text = "" if best in _OF_NOISE and not understood else best
     possible: tuple[tuple[str, float], ...] = ()
-    if clear and not (understood or likely or contrary) and alone >= LEAST_LIKELY:
-        possible = _shares(scores)
-    if any(_forbids(text) is not forbids for text, _ in possible):
+    if text and clear and not (understood or likely or contrary or forbids) and alone >= LEAST:
+        possible = _shares(scores, fits[0][0])
+    if any(_forbids(one) for one, _ in possible):
         possible = ()
-    return Best("" if best in _OF_NOISE and not understood else best, right, understood, likely, possible)
+    return Best(text, right, understood, likely, possible)
 
 
-def _shares(scores: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Lists texts with their shares of the probability, the likeliest first; those of next to none are left out."""
+def _shares(scores: Mapping[str, float], own: str) -> tuple[tuple[str, float], ...]:
+    """Lists texts with their shares of the probability: Whisper's own, and the others that have any, the likeliest
+    first."""
     most = max(scores.values())
     weights = {text: math.exp(score - most) for text, score in scores.items()}
     shares = {text: weight / sum(weights.values()) for text, weight in weights.items()}
-    return tuple(
-        (text, shares[text]) for text in sorted(shares, key=lambda text: -shares[text]) if shares[text] >= _NO_SHARE
-    )
+    others = [text for text in shares if text != own and text not in _OF_NOISE and shares[text] >= _NO_SHARE]
+    return tuple((text, shares[text]) for text in (own, *sorted(others, key=lambda text: -shares[text])))
 
 
 def _forbids(text: str) -> bool:

@@ -47,11 +47,11 @@ class GoalReports(BaseHook):
         newest = payload.messages[-1] if payload.messages else None
         if newest is not None and newest.origin == "follow_up" and (ended := _ended(newest)):
             return HookResult.end_turn(self._tell(*ended))
-        shown = _with_results(payload.messages)
+        shown = with_ends(payload.messages)
         return None if len(shown) == len(payload.messages) else HookResult.replace(replace(payload, messages=shown))
 
 
-def _with_results(messages: Sequence[Message]) -> list[Message]:
+def with_ends(messages: Sequence[Message]) -> list[Message]:
     """Puts the end of each detached call in place of the result that says that the call goes on.
 
     An end whose call is not there stays as it is. Of several calls of one tool the oldest ends first.

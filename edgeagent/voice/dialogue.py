@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from edgeagent import events
@@ -121,6 +121,7 @@ class Dialogue:
         """Ends what goes on, and begins nothing more; ``close`` does the rest. Any thread."""
         self._quitting.set()
         self.latch.hold(_CLOSING, owner=self._closing)
+        self.robot.foresight.leave()
         self.robot.session.abort("safety_stop")
 
     def close(self) -> None:
@@ -218,17 +219,19 @@ class Dialogue:
     def settle(self, timeout_s: float = 10.0) -> bool:
         """Waits until nothing more happens unless the device's clock goes on; for tests on a virtual clock."""
         end_s = time.monotonic() + timeout_s
+        reached: SimpleQueue[int] = SimpleQueue()
         if not self.ears.settle(timeout_s):  # nothing that is done here makes them hear more
             return False
         while (left_s := end_s - time.monotonic()) > 0:
             before = self._done
-            done = threading.Event()
             if not self.robot.settle(left_s):
                 return False
-            self._post(done.set)
-            if not done.wait(left_s):
+            self._post(lambda: reached.put(self._done))
+            try:
+                done = reached.get(timeout=left_s)
+            except Empty:
                 return False
-            if self._done <= before + 1 and self._queue.empty():
+            if done == before and self._queue.empty():
                 return True
         return False
 

@@ -6,6 +6,7 @@ On the conversation's thread, except where a method says otherwise. Knows neithe
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from edgeagent.session import Session
 from edgeagent.session.foresight import Foresight
 from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
-from edgeagent.voice.announcer import Announcer, GoalReports
+from edgeagent.voice.announcer import Announcer, GoalReports, with_ends
 from edgeagent.voice.chimes import Chime, chime
 from edgeagent.voice.runs import Runs
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
@@ -55,7 +56,7 @@ class RobotSide:
         clock: The device's, in seconds.
         emit: Called with the class and the fields of an event of the voice.
         tell: Called with every event of the runs.
-        on_change: Told of a tool that starts or ends, and of a run that ends; on the run's thread.
+        on_change: Told that a run or a tool of it has begun or ended; on the run's thread.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class RobotSide:
         self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
         self.queue = SpeechQueue(mouth)
         self.person = VoicePerson(self.queue, on_asked=self._asked)
-        self.foresight = Foresight(session)
+        self.foresight = Foresight(session, shown=with_ends)
         self._conversed = session.context.conversing
         session.context.conversing = True
         self.ready = True
@@ -115,11 +116,12 @@ class RobotSide:
     def close(self) -> None:
         """Ends what it does and says."""
         self.person.give_up()
-        self.foresight.close()
+        self.foresight.leave()
         self.session.abort("safety_stop")
         self.queue.close()
         self._tell_said()
         self.runs.close()
+        self.foresight.close()
         self._unsubscribe()
         self.session.context.conversing = self._conversed
         self.session.agent.hooks[:] = [hook for hook in self.session.agent.hooks if hook not in self._hooks]
@@ -167,9 +169,10 @@ class RobotSide:
             """For a person, or until motion is allowed: both take the device's time."""
             return self.person.waiting or (self.runs.about_to_move and self.latch.state is LatchState.HELD)
 
-        if not self.foresight.settle(timeout_s) or not self.runs.settle(timeout_s, waits=waits):
+        end_s = time.monotonic() + timeout_s
+        if not self.foresight.settle(timeout_s) or not self.runs.settle(end_s - time.monotonic(), waits=waits):
             return False
-        return self.mouth.settle(timeout_s)
+        return self.mouth.settle(max(0.0, end_s - time.monotonic()))
 
     # --- speaking ---------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ class Runs:
         session: Whose runs.
         queue: Speaks their replies.
         announcer: Told of their events too.
-        on_change: Told that a tool has started, a run has ended, or a woken one has begun; on the run's thread.
+        on_change: Told that a run or a tool of it has begun or ended; on the run's thread.
         on_heard: Told of each message of the assistant's, when it is known what was heard of it.
         on_failure: Told why a reply could not be spoken.
         tell: Given every event.
@@ -100,7 +100,7 @@ class Runs:
             with self._calm:
                 self._last_reply = None if going is None else going.reply
                 self._going = None
-        if isinstance(event, events.AgentEnd | events.ToolExecutionStart | events.ToolExecutionEnd):
+        if isinstance(event, events.AgentStart | events.AgentEnd | events.ToolExecutionStart | events.ToolExecutionEnd):
             self._on_change(event)
         with self._calm:
             self._calm.notify_all()

@@ -16,9 +16,10 @@ from typing import Final
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
 from edgeagent.english.stop_phrases import FEW, Grade, Release, is_forbidden
-from edgeagent.english.tokens import after
+from edgeagent.english.tokens import NEGATIONS, after
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
+from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, RecognisedText, SpottedPhrase
 from edgeagent.voice.answering import Answering
@@ -173,6 +174,9 @@ class TurnTaking:
 
     def change(self, event: events.Event) -> None:
         """Takes up the changes of a run."""
+        if isinstance(event, events.AgentStart):  # what was foreseen may be otherwise after it
+            self._end_weighing()
+            return
         if isinstance(event, events.AgentEnd):
             self._robot.ended(event)
         if isinstance(event, events.ToolExecutionStart):
@@ -322,26 +326,38 @@ class TurnTaking:
             self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
-        if self._is_worth_weighing(event):
-            words = self._settings.wake_words
-            possible = [(without_wake_word(text, words), share) for text, share in event.transcript.possible]
-            self._weighed = event
-            self._robot.foresight.ask(possible, partial(self._post_weighed, event))
-        else:
+        texts = self._to_weigh(event)
+        if not texts:
             self._take_final(event)
+            return
+        self._weighed = event
+        preset = self._settings.preset
+        self._ears.hard_end_ms = max(preset.unfinished_end_ms, preset.reopen_ms)  # it may be unfinished
+        shares = [share for _, share in event.transcript.possible]
+        self._robot.foresight.ask(list(zip(texts, shares, strict=True)), partial(self._post_weighed, event, texts))
 
-    def _is_worth_weighing(self, event: hearing.FinalTranscript) -> bool:
-        """True if words were not understood because others may have been said, and the robot is at rest, and none of
-        them is a stop phrase or a control, which is no call of the model's."""
-        turn, possible = self._turn, event.transcript.possible
-        if turn is None or turn.utterance != event.utterance or not possible or not self._may_believe(turn):
-            return False
-        stops = self._settings.phrases.stops
-        return not any(self.grade(text) or control_of(text, stops) for text, _ in possible)
+    def _to_weigh(self, event: hearing.FinalTranscript) -> list[str]:
+        """Lists all that may have been said, without a wake word, where the robot is at rest, and none of it forbids
+        anything, or is a stop phrase or a control, which is no call of the model's."""
+        turn, settings = self._turn, self._settings
+        if turn is None or turn.utterance != event.utterance or turn.before or turn.lead or not self._may_believe(turn):
+            return []
+        texts = [without_wake_word(text, settings.wake_words) for text, _ in event.transcript.possible]
+        stops = settings.phrases.stops
+        for text in texts:
+            if (
+                NEGATIONS.search(text)
+                or self.grade(text)
+                or control_of(text, stops)
+                or occurrences(text, settings.stop_words)
+            ):
+                return []
+        return texts if self._robot.foresight.ready else []
 
-    def _post_weighed(self, event: hearing.FinalTranscript, text: str | None) -> None:
+    def _post_weighed(self, event: hearing.FinalTranscript, texts: list[str], text: str | None) -> None:
         """Any thread."""
-        self._post(lambda: self._end_weighing(text) if self._weighed is event else None)
+        spoken = None if text is None else event.transcript.possible[texts.index(text)][0]
+        self._post(lambda: self._end_weighing(spoken) if self._weighed is event else None)
 
     def _end_weighing(self, text: str | None = None) -> None:
         """Takes the words that were weighed, if there are any.
