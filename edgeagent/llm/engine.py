@@ -60,7 +60,7 @@ class Engine:
             self._load(header, context_tokens)
         except OSError as error:
             raise ModelError(f"{header.path} can't be read: {error.strerror or error}") from error
-        except ModelError:
+        except BaseException:  # also a Ctrl-C
             self.free()
             raise
         self.load_s = time.perf_counter() - before_s

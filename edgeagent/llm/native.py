@@ -72,6 +72,8 @@ class _Log:
         self.callback: Any = None  # held here, because ctypes keeps no reference to it
         self.errors: deque[str] = deque(maxlen=_KEPT_ERRORS)
         self.expected = False  # errors are the answer to a question and no news
+        self.interrupted = False
+        """A Ctrl-C came in the middle of a piece, where ctypes would print it and forget it."""
         self.kept_back = threading.local()
         """``errors``: those of the thread, for ``keep_back``."""
         self._line: list[str] = []
@@ -79,12 +81,15 @@ class _Log:
 
     def on_piece(self, level: int, text: bytes, _: Any) -> None:
         """Called by llama.cpp on any of its threads."""
-        if level != _CONTINUES:
-            self._flush()
-            self._level = level
-        self._line.append(text.decode("utf-8", errors="replace"))
-        if text.endswith(b"\n"):
-            self._flush()
+        try:
+            if level != _CONTINUES:
+                self._flush()
+                self._level = level
+            self._line.append(text.decode("utf-8", errors="replace"))
+            if text.endswith(b"\n"):
+                self._flush()
+        except KeyboardInterrupt:
+            self.interrupted = True
 
     def _flush(self) -> None:
         line = "".join(self._line).strip()
@@ -112,14 +117,19 @@ def complaints(*, expected: bool = False) -> Iterator[deque[str]]:
 
     Args:
         expected: The errors are an answer, and are not logged.
+
+    Raises:
+        KeyboardInterrupt: It came while llama.cpp logged something; once the block is done.
     """
     with _loading:
         _log.errors.clear()
-        _log.expected = expected
+        _log.expected, _log.interrupted = expected, False
         try:
             yield _log.errors
         finally:
             _log.expected = False
+        if _log.interrupted:
+            raise KeyboardInterrupt
 
 
 @contextmanager

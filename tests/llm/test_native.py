@@ -47,6 +47,26 @@ def test_its_log_goes_through_logging(babble_file: Path, caplog: pytest.LogCaptu
     assert all("\n" not in record.message for record in caplog.records)
 
 
+def test_a_ctrl_c_while_llama_cpp_logs_something_is_not_lost(
+    babble_file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    llm, left = LlamaLLM(babble_file), [KeyboardInterrupt()]
+
+    def interrupted(record: logging.LogRecord) -> bool:
+        if left:
+            raise left.pop()
+        return True
+
+    logger = logging.getLogger("edgeagent.llama")
+    monkeypatch.setattr(logger, "level", logging.DEBUG)
+    monkeypatch.setattr(logger, "filters", [interrupted])
+    with pytest.raises(KeyboardInterrupt):
+        llm.load()
+    assert capfd.readouterr().err == ""
+    llm.load()
+    llm.close()
+
+
 def test_errors_while_loading_are_logged_as_errors(
     babble_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
