@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_its_log_goes_through_logging(babble_file: Path, caplog: pytest.LogCaptu
 
 
 def test_a_ctrl_c_while_llama_cpp_logs_something_is_not_lost(
-    babble_file: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    babble_file: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     llm, left = LlamaLLM(babble_file), [KeyboardInterrupt()]
 
@@ -58,13 +59,15 @@ def test_a_ctrl_c_while_llama_cpp_logs_something_is_not_lost(
         return True
 
     logger = logging.getLogger("edgeagent.llama")
-    monkeypatch.setattr(logger, "level", logging.DEBUG)
-    monkeypatch.setattr(logger, "filters", [interrupted])
-    with pytest.raises(KeyboardInterrupt):
+    with caplog.at_level(logging.DEBUG, logger="edgeagent.llama"), closing(llm):
+        logger.addFilter(interrupted)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                llm.load()
+        finally:
+            logger.removeFilter(interrupted)
+        assert capfd.readouterr().err == ""
         llm.load()
-    assert capfd.readouterr().err == ""
-    llm.load()
-    llm.close()
 
 
 def test_errors_while_loading_are_logged_as_errors(
