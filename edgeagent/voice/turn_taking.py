@@ -10,16 +10,14 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
 from edgeagent.english.stop_phrases import FEW, Grade, Release, is_forbidden
-from edgeagent.english.tokens import NEGATIONS, after
+from edgeagent.english.tokens import after
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
-from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.ears import Ears
 from edgeagent.stt.hearing import HearingEvent, RecognisedText, SpottedPhrase
 from edgeagent.voice.answering import Answering
@@ -39,11 +37,11 @@ from edgeagent.voice.turn import (
     kind_of,
     kind_until_pause,
     only_called,
-    without_wake_word,
 )
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
 from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice.weighing import Weighing
 
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
@@ -59,8 +57,6 @@ noise and over the robot's, most had 0.06 to 0.8."""
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""
-_MOST_WEIGHED_S: Final = 2.0
-"""Seconds after the end of speech in which the model may tell what it would do: then a person is asked."""
 _PLAYBACK: Final = {State.SPEAKING: "playing", State.HELD: "held"}
 """State of the loudspeaker; in other states it is stopped."""
 
@@ -91,7 +87,7 @@ class TurnTaking:
         emit: Emit,
         post: Callable[[Callable[[], object]], object],
     ) -> None:
-        self._ears, self._robot, self._settings, self._emit, self._post = ears, robot, settings, emit, post
+        self._ears, self._robot, self._settings, self._emit = ears, robot, settings, emit
         self.state = State.ASLEEP if settings.wake_words else State.LISTENING
         self._now_s = self._since_s = 0.0
         """The time, and when the state began."""
@@ -107,8 +103,6 @@ class TurnTaking:
         """The turn that was over last."""
         self._late: dict[int, Turn] = {}
         """Turns that are over, while their words are not known, by utterance: somebody speaks already again."""
-        self._weighed: hearing.FinalTranscript | None = None
-        """Words of the turn, while the model is asked what it would do if others were said."""
         self._interposed = False
         """True while the words of a late turn are taken, in the midst of what is being said."""
         self._typed: deque[str] = deque()
@@ -131,6 +125,7 @@ class TurnTaking:
             on_release=self._go_on_after_all,
         )
         self._answering = Answering(robot, self.stop_words, settings)
+        self._weighing = Weighing(robot.foresight, settings, self.grade, post=post, take=self._take_final)
         self._actions: dict[Action, Callable[[], object]] = {
             Action.NOTHING: lambda: None,
             Action.OPEN: self._open,
@@ -175,7 +170,7 @@ class TurnTaking:
     def change(self, event: events.Event) -> None:
         """Takes up the changes of a run."""
         if isinstance(event, events.AgentStart):  # what was foreseen may be otherwise after it
-            self._end_weighing()
+            self._weighing.end()
             return
         if isinstance(event, events.AgentEnd):
             self._robot.ended(event)
@@ -249,7 +244,7 @@ class TurnTaking:
             self._late[self._turn.utterance] = self._turn
         asleep = self.state is State.ASLEEP
         self._hear_new(Turn(event.utterance, event.at_s, sound_s=event.begin_s, asleep=asleep))
-        self._end_weighing()
+        self._weighing.end()
 
     def _hear_new(self, turn: Turn) -> None:
         """Somebody speaks."""
@@ -272,8 +267,7 @@ class TurnTaking:
     def _go_on(self, at_s: float) -> None:
         """The utterance goes on, be it after its turn was answered."""
         self.stop_words.watch.speech(ended_s=None)
-        self._weighed = None  # all of it is heard anew
-        self._robot.foresight.leave()
+        self._weighing.drop()
         before, self._answered = self._answered, None
         if self._turn is not None:
             self._tell_speech()
@@ -326,50 +320,12 @@ class TurnTaking:
             self.stop_words.look(turn, event)
 
     def _understand(self, event: hearing.FinalTranscript) -> None:
-        texts = self._to_weigh(event)
-        if not texts:
+        turn, preset = self._turn, self._settings.preset
+        whole = turn is not None and turn.utterance == event.utterance and turn.before is None and not turn.lead
+        if whole and turn is not None and self._may_believe(turn) and self._weighing.begin(event):
+            self._ears.hard_end_ms = max(preset.unfinished_end_ms, preset.reopen_ms)  # it may be unfinished
+        else:
             self._take_final(event)
-            return
-        self._weighed = event
-        preset = self._settings.preset
-        self._ears.hard_end_ms = max(preset.unfinished_end_ms, preset.reopen_ms)  # it may be unfinished
-        shares = [share for _, share in event.transcript.possible]
-        self._robot.foresight.ask(list(zip(texts, shares, strict=True)), partial(self._post_weighed, event, texts))
-
-    def _to_weigh(self, event: hearing.FinalTranscript) -> list[str]:
-        """Lists all that may have been said, without a wake word, where the robot is at rest, and none of it forbids
-        anything, or is a stop phrase or a control, which is no call of the model's."""
-        turn, settings = self._turn, self._settings
-        if turn is None or turn.utterance != event.utterance or turn.before or turn.lead or not self._may_believe(turn):
-            return []
-        texts = [without_wake_word(text, settings.wake_words) for text, _ in event.transcript.possible]
-        stops = settings.phrases.stops
-        for text in texts:
-            if (
-                NEGATIONS.search(text)
-                or self.grade(text)
-                or control_of(text, stops)
-                or occurrences(text, settings.stop_words)
-            ):
-                return []
-        return texts if self._robot.foresight.ready else []
-
-    def _post_weighed(self, event: hearing.FinalTranscript, texts: list[str], text: str | None) -> None:
-        """Any thread."""
-        spoken = None if text is None else event.transcript.possible[texts.index(text)][0]
-        self._post(lambda: self._end_weighing(spoken) if self._weighed is event else None)
-
-    def _end_weighing(self, text: str | None = None) -> None:
-        """Takes the words that were weighed, if there are any.
-
-        Args:
-            text: What they count as; None: they stay in doubt.
-        """
-        event, self._weighed = self._weighed, None
-        if event is not None:
-            self._robot.foresight.leave()
-            transcript = event.transcript if text is None else replace(event.transcript, text=text, likely=True)
-            self._take_final(replace(event, transcript=transcript))
 
     def _take_final(self, event: hearing.FinalTranscript) -> None:
         last, believed = self._last, self._believed(event)
@@ -484,7 +440,7 @@ class TurnTaking:
         self._take_typed()
 
     def _spot(self, keyword: SpottedPhrase) -> None:
-        self._end_weighing()
+        self._weighing.end()
         turn = self._turn
         if keyword.phrase in self._settings.stop_words:
             alone = turn is None and self._robot.sounding and not self._robot.runs.acting
@@ -523,8 +479,7 @@ class TurnTaking:
         turn, preset = self._turn, self._settings.preset
         if turn is not None:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
-        if self._weighed is not None and now_s - self._weighed.at_s > _MOST_WEIGHED_S:
-            self._end_weighing()
+        self._weighing.tick(now_s)
         self._listen_for_loss()
         self.stop_words.tick(now_s, turn)
         if turn is not None and turn.called is not None and now_s >= turn.called.end_s + AFTER_WORD_S:
@@ -750,7 +705,7 @@ class TurnTaking:
                 turn.dismissed = True
         self._robot.stop()
         self._robot.chime(Chime.ERROR)
-        self._end_weighing()
+        self._weighing.end()
 
     def _lose(self) -> None:
         """Makes motion wait, because a robot that hears nothing can't be stopped by a word."""
@@ -760,4 +715,4 @@ class TurnTaking:
         self._answering.forget()
         for turn in self._late.values():
             turn.dismissed = True
-        self._end_weighing()
+        self._weighing.end()
