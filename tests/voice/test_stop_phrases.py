@@ -216,6 +216,25 @@ def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives_for_good(
     assert driving.dialogue.robot.runs.acting
 
 
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("kill hold on", ["pause"]),
+        ("turn left, hold on", ["pause"]),
+        ("don't hold on", []),
+        ("turn around and wait", []),
+        ("bring the cup on", []),
+        ("what does he mean by hold on", []),
+    ],
+)
+def test_a_hold_on_at_the_end_of_a_few_words_holds_what_drives(
+    driving: Stage, base: Base, text: str, notes: list[str]
+) -> None:
+    driving.say(text)
+    driving.pass_s(0.5)
+    assert until(lambda: base.notes == notes)
+
+
 def test_a_stop_phrase_that_fits_the_sound_of_doubtful_words_holds_what_drives(driving: Stage, base: Base) -> None:
     driving.say("council heart", understood=False, confidence=0.02, near_stops=("cancel that",))
     assert until(lambda: base.notes == ["pause"])
