@@ -31,7 +31,7 @@ Status = Literal[
 ]
 StopReason = Literal["stop", "tool_calls", "length", "error", "aborted"]
 Origin = Literal[
-    "user", "steering", "follow_up", "ephemeral", "continuation", "warning", "marker", "summary", "handoff"
+    "user", "steering", "follow_up", "note", "ephemeral", "continuation", "warning", "marker", "summary", "handoff"
 ]
 UNFINISHED: Final[frozenset[StopReason]] = frozenset({"length", "error", "aborted"})
 """Reasons for which a text may end anywhere."""

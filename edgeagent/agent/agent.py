@@ -365,24 +365,21 @@ class Agent:
         return self._post("follow_up", msg, wake, starter)
 
     def note(self, msg: str | Message) -> None:
-        """Queues a message for the next request, whoever makes it; no request is made for it. Any thread."""
-        self._post("steering", msg, False, None, note=True)
+        """Keeps a message for the next request, whoever makes it; no request is made for it. Any thread."""
+        with self._lock:
+            run = self._current
+        queues = self._queues if run is None else run.inbox.queues
+        queues.note(as_message(msg, origin="note"))
 
     def _post(
-        self,
-        queue: QueueName,
-        message: str | Message,
-        wake: bool,
-        starter: Callable[[], RunHandle] | None,
-        *,
-        note: bool = False,
+        self, queue: QueueName, message: str | Message, wake: bool, starter: Callable[[], RunHandle] | None
     ) -> RunHandle | None:
         with self._lock:
             run = self._current
         if run is not None and run.owner is not self:  # it is the run of the agent that handed over
-            return cast("Agent", run.owner)._post(queue, message, wake, _starter(run), note=note)
+            return cast("Agent", run.owner)._post(queue, message, wake, _starter(run))
         start = (starter or self.starter or self.start) if wake else None
-        taken = self._queues.put(queue, as_message(message, origin=queue), wake=start, note=note)
+        taken = self._queues.put(queue, as_message(message, origin=queue), wake=start)
         with self._lock:
             idle = self._current is None
         if taken or start is None or not idle:
@@ -410,8 +407,13 @@ class Agent:
 
     @property
     def has_pending(self) -> bool:
-        """True if a message is queued."""
+        """True if a message is queued that a request is made for."""
         return any(self._reached())
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """Copies of the notes that wait for the next request."""
+        return self._queues.notes
 
     def _reached(self) -> tuple[Queues, ...]:
         """Its own queues, and during a run those of the run, which are the ones of the agent that was asked."""
@@ -473,7 +475,7 @@ class Agent:
         return self._current is not None
 
     def reset(self) -> None:
-        """Forgets the last run's messages and what is queued.
+        """Forgets the last run's messages, and what is queued or noted.
 
         Raises:
             BusyError: The agent is in the middle of a run.
@@ -483,6 +485,7 @@ class Agent:
                 raise BusyError(f"agent {self.name!r} is in the middle of a run; abort it first")
             self._last_messages, self._last_error = (), None
         self.clear_all_queues()
+        self._queues.take_notes()
 
     @property
     def state(self) -> RunState:

@@ -191,13 +191,23 @@ def first_messages(run: Run) -> list[Message]:
 
 
 def take_up(run: Run, pending: list[Message]) -> None:
-    """Commits messages; those that were queued go back once a stop is seen. The model may call for what they ask."""
+    """Commits notes and messages; those that were queued go back once a stop is seen. The model may call for what the
+    messages ask."""
     run.turn.in_words = run.turn.in_words and not pending
+    if not (pending and pending[0].origin == "continuation"):  # nothing may stand between the parts of a reply
+        take_notes(run)
     for i, message in enumerate(pending):
         if message.origin in ("steering", "follow_up") and run.stop.now():
             run.inbox.give_back(pending[i:])
             return
         run.inject(message)
+
+
+def take_notes(run: Run) -> None:
+    """Commits what was noted since the last request, unless there will be none."""
+    if not run.stop.now():
+        for note in run.inbox.queues.take_notes():
+            run.inject(note)
 
 
 # --- ends ---------------------------------------------------------------------------------------------------------

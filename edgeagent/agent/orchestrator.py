@@ -23,6 +23,7 @@ from edgeagent.agent.loop import (
     last_words,
     may_continue,
     out_of_budget,
+    take_notes,
     tools_may_go_on,
 )
 from edgeagent.agent.model_call import think
@@ -132,6 +133,7 @@ class RunControl:
             self._leave(out_of_budget(run))
         if not run.turn.is_open:
             run.open_turn()
+        take_notes(run)
         self._last = run.part.context.no_more_tools
         may_call = (tools is None or len(tools) > 0) and not self._last
         reply = think(run, "auto" if may_call else "none", messages=messages, tools=tools or None)

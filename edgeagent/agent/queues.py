@@ -1,6 +1,7 @@
-"""The two queues of messages that reach a run from outside: steering and follow-up.
+"""The two queues of messages that reach a run from outside, steering and follow-up; and notes, which go with a request
+that is made anyway.
 
-One lock for both and for the question whether a run may close, so that no message is lost or doubled. Any thread.
+One lock for all and for the question whether a run may close, so that no message is lost or doubled. Any thread.
 """
 
 from __future__ import annotations
@@ -25,43 +26,46 @@ class Queues:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._queues: dict[QueueName, deque[Message]] = {"steering": deque(), "follow_up": deque()}
+        self._notes: list[Message] = []
         self._open = False
-        self._notes: set[str] = set()
-        """Ids of messages that go with others, and for which alone no request is made."""
         self._wakes: dict[str, Callable[[], object]] = {}
         """By the id of a message that came since the last run began: what starts a run for it."""
 
-    def put(self, name: QueueName, message: Message, *, wake: Callable[[], object] | None, note: bool = False) -> bool:
+    def put(self, name: QueueName, message: Message, *, wake: Callable[[], object] | None) -> bool:
         """Queues a message.
 
         Args:
             wake: Starts a run for it; kept until the agent is idle, and forgotten if a run takes the message first.
-            note: It goes with the next request, and makes none.
 
         Returns:
             True if an open run will see it.
         """
         with self._lock:
             self._queues[name].append(message.copy())
-            if note:
-                self._notes.add(message.id)
             if wake is not None:
                 self._wakes[message.id] = wake
             return self._open
 
-    def take(self, name: QueueName, *, everything: bool, notes: bool) -> list[Message]:
-        """Returns the first message, with the notes before it, or all.
-
-        Args:
-            notes: They may be all that there is.
-        """
+    def take(self, name: QueueName, *, everything: bool) -> list[Message]:
         with self._lock:
             queue = self._queues[name]
-            first = next((at for at, message in enumerate(queue) if message.id not in self._notes), None)
-            if first is None and not notes:
-                return []
-            count = len(queue) if everything or first is None else first + 1
+            count = len(queue) if everything else min(1, len(queue))
             return [queue.popleft() for _ in range(count)]
+
+    def note(self, message: Message) -> None:
+        """Keeps a message for the next request; none is made for it."""
+        with self._lock:
+            self._notes.append(message.copy())
+
+    def take_notes(self) -> list[Message]:
+        with self._lock:
+            taken, self._notes = self._notes, []
+            return taken
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        with self._lock:
+            return tuple(copied(self._notes))
 
     def put_back(self, name: QueueName, messages: list[Message]) -> None:
         """Returns messages that were taken but never reached a request, in front of the others."""
@@ -73,12 +77,11 @@ class Queues:
         with self._lock:
             self._open = True
             self._wakes.clear()
-            self._notes &= {message.id for queue in self._queues.values() for message in queue}
 
     def close_if_empty(self) -> bool:
-        """Marks the run as closing if nothing is queued but notes; what comes later is the next run's."""
+        """Marks the run as closing if nothing is queued; a message that comes later is the next run's."""
         with self._lock:
-            if self._asks():
+            if any(self._queues.values()):
                 return False
             self._open = False
             return True
@@ -106,12 +109,8 @@ class Queues:
             return tuple(copied(self._queues[name]))
 
     def __bool__(self) -> bool:
-        """True if a request is to be made for what is queued."""
         with self._lock:
-            return self._asks()
-
-    def _asks(self) -> bool:
-        return any(message.id not in self._notes for queue in self._queues.values() for message in queue)
+            return any(self._queues.values())
 
 
 class RunInbox:
@@ -131,15 +130,11 @@ class RunInbox:
         self._lock = threading.Lock()
         self._emptied = False
 
-    def drain(self, *names: QueueName, notes: bool = False) -> list[Message]:
-        """Messages of the first queue named that has any, as many as its mode takes.
-
-        Args:
-            notes: Those that go with the next request may be all that there is, because one is made anyway.
-        """
+    def drain(self, *names: QueueName) -> list[Message]:
+        """Messages of the first queue named that has any, as many as its mode takes."""
         for name in names:
             self._poll(name)
-            taken = self.queues.take(name, everything=self._modes[name] is QueueMode.ALL, notes=notes)
+            taken = self.queues.take(name, everything=self._modes[name] is QueueMode.ALL)
             if taken:
                 return taken
         return []
@@ -165,7 +160,7 @@ class RunInbox:
     def next_steering(self) -> list[Message]:
         """Returns what was said while the tools ran: what skipped the rest of them first."""
         taken, self._skipping = self._skipping, []
-        return taken or self.drain("steering", notes=True)
+        return taken or self.drain("steering")
 
     def next_messages(self) -> list[Message]:
         """Returns what was queued while the model worked; the run is marked as closing in the moment in which there is

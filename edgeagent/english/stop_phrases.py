@@ -77,6 +77,9 @@ RELEASES: Final = (
 )
 """The phrases that end a hold."""
 
+_AT_END: Final = frozenset(_LISTS.texts("at_end"))
+_FEW_AND_END: Final = 4
+"""Most words of a text that is searched for one of those; of 194 doubtful utterances of talk in noise none ends so."""
 _POLITE: Final = tuple(sorted(_LISTS.polite))
 _AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 """Words that may stand before, between and after phrases, beside the robot's name."""
@@ -232,6 +235,15 @@ def verdict(words: list[str], start: int, end: int) -> Verdict:
     if answer := decide("mention", before, after):
         return "confirmed" if answer == "confirmed" else "denied"
     return "denied" if len(words) > _TALK_WORDS and after else "unclear"
+
+
+def ends_with_hold(text: str) -> bool:
+    """True if a few words end with a "hold on" that is neither forbidden nor talked about."""
+    words = words_of(text)
+    start = len(words) - 2
+    if not 0 < start <= _FEW_AND_END - 2 or " ".join(words[start:]) not in _AT_END:
+        return False
+    return verdict(words, start, len(words)) != "denied"
 
 
 def is_forbidden(before: list[str]) -> bool:

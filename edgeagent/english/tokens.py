@@ -38,7 +38,8 @@ _TOKENS: Final = lists("tokens")
 _ENDINGS: Final = _TOKENS.table("endings")
 _ONE_WORD: Final = _TOKENS.table("one_word")
 NEGATION: Final = lists("negations")
-NEGATIONS: Final = re.compile(rf"\b(?:{'|'.join(sorted(NEGATION.takes_back))}|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
+_TAKES_BACK: Final = "|".join((*sorted(NEGATION.takes_back), *NEGATION.texts("takes_back_together")))
+NEGATIONS: Final = re.compile(rf"\b(?:{_TAKES_BACK}|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
 """Words that take back or forbid what a sentence would ask for."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 

@@ -12,7 +12,7 @@ from edgeagent.messages import PEOPLE, Message, ToolResult
 from edgeagent.pii import PII, Mode, find, redact
 
 _WARNED: Final = "warned"
-_QUOTED: Final = PEOPLE | {"summary"}
+_QUOTED: Final = PEOPLE | {"note", "summary"}
 """A summary repeats what people said, also what was said before it was redacted."""
 
 

@@ -119,17 +119,16 @@ def complaints(*, expected: bool = False) -> Iterator[deque[str]]:
         expected: The errors are an answer, and are not logged.
 
     Raises:
-        KeyboardInterrupt: It came while llama.cpp logged something; once the block is done.
+        KeyboardInterrupt: It came while llama.cpp logged something on the main thread; once the block is done.
     """
     with _loading:
         _log.errors.clear()
-        _log.expected, _log.interrupted = expected, False
+        _log.expected = expected
         try:
             yield _log.errors
         finally:
             _log.expected = False
-        if _log.interrupted:
-            raise KeyboardInterrupt
+            _raise_interrupt()
 
 
 @contextmanager
@@ -137,6 +136,9 @@ def keep_back() -> Iterator[list[str]]:
     """Collects what llama.cpp logs as errors on this thread inside the block, in place of logging it.
 
     A computation that was told to stop is an error to llama.cpp, and none to whoever told it.
+
+    Raises:
+        KeyboardInterrupt: As ``complaints``.
     """
     errors: list[str] = []
     _log.kept_back.errors = errors
@@ -144,6 +146,14 @@ def keep_back() -> Iterator[list[str]]:
         yield errors
     finally:
         _log.kept_back.errors = None
+        _raise_interrupt()
+
+
+def _raise_interrupt() -> None:
+    """Raises a Ctrl-C that came in the middle of a piece of the log: on the main thread, as every other."""
+    if _log.interrupted and threading.current_thread() is threading.main_thread():
+        _log.interrupted = False
+        raise KeyboardInterrupt
 
 
 def last_complaint(errors: Iterable[str]) -> str:

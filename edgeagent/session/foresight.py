@@ -61,20 +61,22 @@ class Foresight:
         self, session: Session, shown: Callable[[Sequence[Message]], Sequence[Message]] = lambda messages: messages
     ) -> None:
         self._session, self._shown = session, shown
-        self._stop = threading.Event()
+        self._stop, self._answered = threading.Event(), threading.Event()
+        self._answered.set()
         self._thread: threading.Thread | None = None
 
     @property
     def ready(self) -> bool:
-        """True if the model can be asked, and is shown what a run would show it: no callback of the builder's makes its
-        requests, and no hook that fails closed must see them first. A model that goes on after a stop is not asked two
-        things at once."""
+        """True if the model may call something, and is shown what a run would show it: no callback of the builder's
+        makes its requests, and no hook that fails closed must see them first. A model that goes on after a stop is not
+        asked two things at once."""
         agent, options = self._session.agent, self._session.options or self._session.agent.options
         shaped = (options.get_ephemeral_messages, options.transform_context, options.convert_messages)
         hooks = hooks_of(agent.hooks, self._session.context.hooks, options)
         guarded = any(getattr(hook, "fail_closed", False) and _BEFORE & set(hook.points) for hook in hooks)
         busy = self._thread is not None and self._thread.is_alive()
-        return agent.llm is not None and not (any(shaped) or guarded or busy)
+        may_call = agent.llm is not None and any(agent.tools) and options.tool_choice != "none"
+        return may_call and not (any(shaped) or guarded or busy)
 
     def ask(self, possible: Sequence[tuple[str, float]], told: Callable[[str | None], object]) -> None:
         """Begins to ask for the calls of texts.
@@ -86,21 +88,21 @@ class Foresight:
                 that make the same calls, if they have ``LEAST_SHARE`` together, and the first text calls nothing else;
                 or with None.
         """
-        self._stop = stop = threading.Event()
-        thread = threading.Thread(target=self._work, args=(possible, told, stop), name="foresight", daemon=True)
+        self._stop, self._answered = stop, answered = threading.Event(), threading.Event()
+        thread = threading.Thread(
+            target=self._work, args=(possible, told, stop, answered), name="foresight", daemon=True
+        )
         thread.start()
         self._thread = thread
 
     def leave(self) -> None:
         """Asks no further. Any thread; safe to call again."""
         self._stop.set()
+        self._answered.set()
 
     def settle(self, timeout_s: float) -> bool:
         """Waits until nobody waits for the model. False: not in time. Any thread."""
-        thread = self._thread
-        if thread is not None and not self._stop.is_set():
-            thread.join(timeout_s)
-        return thread is None or not thread.is_alive() or self._stop.is_set()
+        return self._answered.wait(timeout_s)
 
     def close(self) -> None:
         """Waits for the end of what was left. Safe to call again."""
@@ -109,7 +111,11 @@ class Foresight:
             self._thread.join(JOIN_S)
 
     def _work(
-        self, possible: Sequence[tuple[str, float]], told: Callable[[str | None], object], stop: threading.Event
+        self,
+        possible: Sequence[tuple[str, float]],
+        told: Callable[[str | None], object],
+        stop: threading.Event,
+        answered: threading.Event,
     ) -> None:
         text: str | None = None
         try:
@@ -119,6 +125,7 @@ class Foresight:
                 logger.exception("the model does not tell what it would do")
         if not stop.is_set():
             told(text)
+        answered.set()
 
     def _probable(self, possible: Sequence[tuple[str, float]], stop: threading.Event) -> str | None:
         groups: list[_Group] = []
@@ -150,13 +157,12 @@ class Foresight:
             llm = llm.current  # which one answers is decided by runs
         if llm is None:
             raise ModelError("there is no model")
-        shown = self._shown(with_results(session.messages()))
+        shown = self._shown([*with_results(session.messages()), *session.agent.notes])
         history = [message for message in shown if message.role in MODEL_ROLES]
         request = LLMRequest(
             system=session.agent.instructions,
             messages=[*history, Message.user(text)],
             tools=list(session.agent.tools),
-            tool_choice="none" if options.tool_choice == "none" else "auto",
             temperature=options.temperature,
             max_tokens=options.max_tokens,
             thinking_level=options.thinking_level,

@@ -73,7 +73,7 @@ def with_ends(messages: Sequence[Message]) -> list[Message]:
 
 def _ended(message: Message) -> tuple[str, str] | None:
     """The tool and its result, if that is what a message tells."""
-    if message.role != "user" or message.origin not in ("follow_up", "steering"):
+    if message.role != "user" or message.origin not in ("follow_up", "note"):
         return None
     name, is_told, text = message.text.partition(_ENDED)
     return (name, text) if is_told and name.replace("_", "").replace("-", "").isalnum() else None

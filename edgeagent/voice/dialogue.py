@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 LEARN_S: Final = 1.5
 """Until the noise of a room is known, the first words of an utterance are lost in it."""
+_QUIET_MARKS: Final = 2
+"""Marks in a row between which nothing is done: what the look after the first one finds is done before the second."""
 _CLOSING: Final = "the conversation is being closed"
 """Why motion is held: an app may begin a run meanwhile."""
 
@@ -219,19 +221,21 @@ class Dialogue:
     def settle(self, timeout_s: float = 10.0) -> bool:
         """Waits until nothing more happens unless the device's clock goes on; for tests on a virtual clock."""
         end_s = time.monotonic() + timeout_s
-        reached: SimpleQueue[int] = SimpleQueue()
+        marks: SimpleQueue[int] = SimpleQueue()
         if not self.ears.settle(timeout_s):  # nothing that is done here makes them hear more
             return False
+        before, quiet = -2, 0
         while (left_s := end_s - time.monotonic()) > 0:
-            before = self._done
             if not self.robot.settle(left_s):
                 return False
-            self._post(lambda: reached.put(self._done))
+            self._post(lambda: marks.put(self._done))
             try:
-                done = reached.get(timeout=left_s)
+                done = marks.get(timeout=left_s)
             except Empty:
                 return False
-            if done == before and self._queue.empty():
+            quiet = quiet + 1 if done == before + 1 and self._queue.empty() else 0
+            before = done
+            if quiet == _QUIET_MARKS:
                 return True
         return False
 
@@ -284,4 +288,5 @@ class Dialogue:
                 self.latch.trip("the conversation failed")
             self._done += 1
             if self._quitting.is_set():  # what it has begun meanwhile
+                self.robot.foresight.leave()
                 self.robot.session.abort("safety_stop")

@@ -39,6 +39,8 @@ class _Going:
     acted: bool = False
     changed: bool = False
     """By a tool that does more than read."""
+    notes: list[Message] = field(default_factory=list)
+    """Told with its requests, and kept for others if it is undone."""
     motions: set[str] = field(default_factory=set)
     """Calls of motion tools that have not ended; a held latch keeps them waiting before they start."""
 
@@ -115,6 +117,8 @@ class Runs:
 
     def _follow(self, going: _Going, event: events.Event) -> None:
         match event:
+            case events.MessageEnd(message=message) if message.origin == "note":
+                going.notes.append(message)
             case events.MessageEnd(message=message) if message.role == "user":
                 if not going.text:
                     going.woken = message.origin == "follow_up"
@@ -240,7 +244,7 @@ class Runs:
         handle.abort("reopened")
         if not handle.wait(timeout_s) or going.acted:
             return False
-        return self._undo(going.before)
+        return self._undo(going)
 
     def take_back(self, text: str, timeout_s: float) -> bool:
         """Undoes the last run, be it over, though some of its answer was heard; what it has begun to move goes on until
@@ -258,14 +262,16 @@ class Runs:
         handle.abort("reopened")
         if not handle.wait(timeout_s) or last.changed:
             return False
-        return self._undo(last.before)
+        return self._undo(last)
 
-    def _undo(self, before: list[Message]) -> bool:
+    def _undo(self, run: _Going) -> bool:
         self._queue.cut()
         try:
-            self.session.restore(before)
+            self.session.restore(run.before)
         except BusyError:  # a message has woken another one
             return False
+        for note in run.notes:
+            self.session.note(note)
         return True
 
     def settle(self, timeout_s: float, *, waits: Callable[[], bool] = lambda: False) -> bool:

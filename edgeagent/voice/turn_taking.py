@@ -14,7 +14,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
-from edgeagent.english.stop_phrases import FEW, Grade, Release, is_forbidden
+from edgeagent.english.stop_phrases import FEW, Grade, Release, ends_with_hold, is_forbidden
 from edgeagent.english.tokens import after
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
@@ -49,8 +49,8 @@ _LIKELIEST: Final = 2
 """The likeliest other texts of doubtful words, in which "hold on" counts, too. Of 84 doubtful utterances of other talk,
 in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further on."""
 _LAST: Final = 2
-"""Words at the end of up to four that make motion wait if they are a stop phrase: "hold on" was heard as "going to hold
-on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
+"""Words at the end of up to four doubtful ones that make motion wait if they are a stop phrase: "hold on" was heard as
+"going to hold on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
 _LEAST_WORD: Final = 0.05
 """Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
 noise and over the robot's, most had 0.06 to 0.8."""
@@ -578,7 +578,9 @@ class TurnTaking:
     def _heed(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
         words = turn.rest(transcript).text
-        turn.grade = self.grade(words, final=turn.final) or self._grade_of_end(words.split(), turn)
+        turn.grade = self.grade(words, final=turn.final)
+        if turn.grade is None and self._robot.runs.moves and ends_with_hold(words):
+            turn.grade = Grade.HOLD
         if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
             if turn.waits:  # "wait" was the beginning of something else
                 turn.waits = False
@@ -590,14 +592,6 @@ class TurnTaking:
         turn.dismissed, turn.waits = True, turn.grade is Grade.HOLD
         self._wait_or_go_on(transcript.text, turn.grade)
         return True
-
-    def _grade_of_end(self, words: list[str], turn: Turn) -> Grade | None:
-        """Grades the end of a few words while something moves: "kill hold on" was "hold on", and "turn left, hold on"
-        means it. A "wait" at the end may belong to a command: "turn around and wait"."""
-        if not self._robot.runs.moves or not _LAST < len(words) <= 2 * _LAST or is_forbidden(words[:-_LAST]):
-            return None
-        both = self.grade(" ".join(words[-_LAST:]), final=turn.final)
-        return both if both is Grade.HOLD and self.grade(words[-1], final=turn.final) is None else None
 
     def _heed_doubtful(self, turn: Turn, transcript: RecognisedText) -> bool:
         """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.

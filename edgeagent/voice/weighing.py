@@ -81,9 +81,10 @@ class Weighing:
             self.end()
 
     def _is_none_of_the_models(self, text: str) -> bool:
-        """True for what forbids something, or is a stop phrase or a control: no call of a model tells what it does."""
+        """True for what forbids something, or is a stop phrase or a control: no call of a model tells what it does; and
+        for a wake word alone."""
         settings = self._settings
-        if NEGATIONS.search(text) or occurrences(text, settings.stop_words):
+        if not text.strip() or NEGATIONS.search(text) or occurrences(text, settings.stop_words):
             return True
         return self._grade(text) is not None or control_of(text, settings.phrases.stops) is not None
 

@@ -69,41 +69,6 @@ def test_one_at_a_time_and_all():
         assert texts(agent.llm, requests - 1) == ["0", "1", "2", "3"]
 
 
-def test_a_note_makes_no_request_and_goes_with_the_next_one():
-    agent = Agent("a", llm=ScriptedLLM("A", "B"))
-    agent.note("the drive has ended")
-    assert not agent.has_pending
-    assert agent.run("a").reply == "A"
-    assert texts(agent.llm, 0) == ["a", "the drive has ended"]
-    agent.note("the door is open")
-    agent.run("b")
-    assert len(agent.llm.requests) == 2
-
-
-def test_a_note_goes_with_what_is_said_while_tools_run():
-    agent, gate = agent_with_gate([call("work")], "ok")
-    handle = agent.start("go")
-    next(e for e in handle.events() if e.kind == "tool_execution_start")
-    agent.note("the drive has ended")
-    agent.steer("left")
-    gate.set()
-    handle.result(LIMIT_S)
-    assert texts(agent.llm, 1) == ["go", "the drive has ended", "left"]
-    assert len(agent.llm.requests) == 2
-
-
-def test_a_note_that_comes_while_the_model_answers_is_kept_for_the_next_run():
-    def answer(request):
-        agent.note("the drive has ended")
-        return "A"
-
-    agent = Agent("a", llm=ScriptedLLM(answer, "B"))
-    agent.run("a")
-    assert len(agent.llm.requests) == 1
-    agent.run("b")
-    assert texts(agent.llm, 1) == ["b", "the drive has ended"]
-
-
 def test_wake_starts_a_run_when_the_agent_is_idle():
     agent = Agent("a", llm=ScriptedLLM("hello"))
     handle = agent.follow_up("timer", wake=True)

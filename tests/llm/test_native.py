@@ -48,10 +48,14 @@ def test_its_log_goes_through_logging(babble_file: Path, caplog: pytest.LogCaptu
     assert all("\n" not in record.message for record in caplog.records)
 
 
+@pytest.mark.parametrize("broken", [False, True], ids=["it loads", "it does not load"])
 def test_a_ctrl_c_while_llama_cpp_logs_something_is_not_lost(
-    babble_file: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    babble_file: Path, tmp_path: Path, broken: bool, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    llm, left = LlamaLLM(babble_file), [KeyboardInterrupt()]
+    path = tmp_path / "other.gguf"
+    told = babble_file.read_bytes()
+    path.write_bytes(told.replace(b"blk.0.attn_norm.weight", b"blk.0.attn_morn.weight") if broken else told)
+    llm, left = LlamaLLM(path), [KeyboardInterrupt()]
 
     def interrupted(record: logging.LogRecord) -> bool:
         if left:
@@ -67,7 +71,8 @@ def test_a_ctrl_c_while_llama_cpp_logs_something_is_not_lost(
         finally:
             logger.removeFilter(interrupted)
         assert capfd.readouterr().err == ""
-        llm.load()
+        if not broken:
+            llm.load()
 
 
 def test_errors_while_loading_are_logged_as_errors(

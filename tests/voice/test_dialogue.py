@@ -10,7 +10,7 @@ from edgeagent.stt import Ears, hearing
 from edgeagent.testing import call
 from edgeagent.voice import AFTER_WORD_S, TABLE, State, TableEvent
 
-from .scenes import LONG, QUIET, count_to_sixteen, latched, quiet, until
+from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latched, quiet, until
 from .stage import PlayedEars, Stage
 
 
@@ -209,6 +209,24 @@ def test_a_follow_up_that_arrives_while_a_person_speaks_is_told_after_it() -> No
 
 def _loudest(block: object) -> float:
     return float(abs(block).max())  # type: ignore[arg-type]
+
+
+def test_it_has_settled_when_what_was_told_is_done_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Stage("Okay.") as stage:
+        look, begun, done = stage.dialogue.turns.look, [], []
+
+        def slow() -> None:
+            begun.append(True)
+            threading.Event().wait(0.01)
+            look()
+            done.append(True)
+
+        monkeypatch.setattr(stage.dialogue.turns, "look", slow)
+        stage.ears.on_event(hearing.SpeechStarted(1, stage.now_s, begin_s=stage.now_s))
+        assert stage.dialogue.settle(LIMIT_S)
+        assert stage.state is State.HEARING
+        assert len(done) >= 2
+        assert len(begun) - len(done) <= 1, "but for the look after the last mark"
 
 
 def test_until_the_model_is_warm_it_asks_for_a_moment() -> None:

@@ -108,8 +108,8 @@ def test_words_stay_in_doubt_that_may_mean_another_thing_or_none(would: dict[str
 @pytest.mark.parametrize(
     "other",
     [
-        "stop moving please", "go to the kitchen stop", "don't go to the kitchen",
-        "louder", "hey robi louder", "hey robi continue", "hey robi go to sleep",
+        "stop moving please", "go to the kitchen stop", "don't go to the kitchen", "no need to go to the kitchen",
+        "hey robi", "louder", "hey robi louder", "hey robi continue", "hey robi go to sleep",
     ],
 )  # fmt: skip
 def test_a_control_a_prohibition_or_a_stop_word_among_them_is_not_weighed(other: str) -> None:
@@ -167,10 +167,12 @@ def test_a_robot_that_moves_does_not_weigh_words(drives: Stage) -> None:
         Agent("robi", tools=[go_to], options=Options(get_ephemeral_messages=lambda: ["You are in the hall."])),
         Agent("robi", tools=[go_to], options=Options(transform_context=lambda messages: messages[-3:])),
         Agent("robi", tools=[go_to], options=Options(convert_messages=lambda messages: messages)),
+        Agent("robi", tools=[go_to], options=Options(tool_choice="none")),
+        Agent("robi"),
     ],
-    ids=["a hook that fails closed", "more messages", "another context", "other messages"],
+    ids=["a hook that fails closed", "more messages", "another context", "other messages", "no calls", "no tools"],
 )
-def test_nothing_is_weighed_where_a_builder_changes_what_a_model_may_see(agent: Agent) -> None:
+def test_nothing_is_weighed_where_a_builder_changes_what_a_model_may_see_or_do(agent: Agent) -> None:
     with Stage(*[KITCHEN] * 3, settings=SETTINGS, agent=agent) as stage:
         _say(stage, ("please mail bob@example.com", 0.5), ("please mail to bob@example.com", 0.5))
         assert stage.llm.requests == []
@@ -187,9 +189,17 @@ def test_it_is_shown_history_as_a_run_is() -> None:
             Message.user("go_to has ended: arrived at the hall", origin="follow_up"),
             Message("assistant", "I am there."),
         ])  # fmt: skip
+        stage.session.note("the door is open")
         _say(stage, ("please go there", 0.9), ("prease go there", 0.1))
         texts = [message.text for message in stage.llm.requests[0].messages]
-        assert texts == ["go to the hall", "", "arrived at the hall", "I am there.", "please go there"]
+        assert texts == [
+            "go to the hall",
+            "",
+            "arrived at the hall",
+            "I am there.",
+            "the door is open",
+            "please go there",
+        ]
 
 
 def test_a_model_that_can_not_answer_here_is_not_given_up_for_another() -> None:

@@ -16,7 +16,10 @@ from edgeagent.house import HouseRobot, report
 from edgeagent.messages import Message
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle, Tool, skill
-from edgeagent.voice import GoalReports
+from edgeagent.voice import GoalReports, State
+
+from .scenes import LONG, until
+from .stage import Stage
 
 LIMIT_S = 20
 
@@ -142,6 +145,31 @@ def test_a_goal_that_was_replaced_is_shown_as_replaced() -> None:
         assert shown(session)[0] == "replaced by go_to(sofa)"
 
 
+def test_of_two_goals_each_is_shown_its_own_end() -> None:
+    arrive = threading.Event()
+
+    @skill(on_interrupt="detach", resources=("base",))
+    def go_to(place: str, goal: GoalHandle) -> str:
+        """Drives."""
+        while place == "bedroom" or not arrive.wait(0.01):
+            goal.checkpoint()
+            threading.Event().wait(0.01)
+        return f"arrived at the {place}"
+
+    llm = ScriptedLLM([call("go_to", place="bedroom")], [call("go_to", place="sofa")], "Yes.")
+    with Session(Agent("robi", llm=llm, tools=[go_to], hooks=[GoalReports(report)])) as session:
+        over = noted(session)
+        interrupted(session, "go to the bedroom")
+        interrupted(session, "go to the sofa")
+        assert over.wait(LIMIT_S)
+        told = ended(session, run=1)
+        arrive.set()
+        assert told.wait(LIMIT_S)
+        session.step("where are you?")
+        results = [message.text for message in llm.requests[-1].messages if message.role == "tool"]
+        assert results == ["replaced by go_to(sofa)", "arrived at the sofa"]
+
+
 def test_a_person_who_tells_during_a_run_that_something_has_ended_is_understood() -> None:
     def tell(request: object) -> str:
         session.steer("dinner has ended: come down")
@@ -229,3 +257,33 @@ def test_nano_arrives_and_stays_there(nano: LlamaLLM) -> None:
         assert calls == ["go_to", "get_battery"]
         assert session.step("where are you?").reply == "I am in the bedroom."
     robot.close()
+
+
+NOTE = "drive has ended: replaced by drive(5)"
+
+
+def test_a_note_goes_with_the_request_that_takes_the_place_of_another() -> None:
+    with Stage(LONG, "Right.") as stage:
+        stage.session.note(NOTE)
+        stage.begin()
+        stage.pause("drive forward")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_s(0.3)
+        stage.go_on()
+        stage.pass_s(0.2)
+        stage.pause("drive forward two meters")
+        stage.pass_s(0.4)
+        stage.end()
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert [message.text for message in stage.llm.requests[-1].messages] == [NOTE, "drive forward two meters"]
+
+
+def test_a_note_is_no_part_of_what_was_asked_too_early() -> None:
+    with Stage("Right.", "Right.", token_delay_s=3.0) as stage:
+        stage.session.note(NOTE)
+        runs = stage.dialogue.robot.runs
+        runs.ask("go to the")
+        assert until(lambda: stage.llm.requests)
+        assert runs.unnoticed == "go to the"
+        assert runs.discard(5.0)
+        assert [note.text for note in stage.session.agent.notes] == [NOTE], "it goes with the next request"

@@ -16,7 +16,7 @@ from bench.ears_sentences import OTHER, TALK
 from bench.report import Rows
 from bench.voice_trials import LIMIT_S, calm, talking, tell
 
-from edgeagent.english.stop_phrases import StopPhrases
+from edgeagent.english import StopPhrases
 from edgeagent.llm import LLMRequest
 from edgeagent.robot import LatchState
 from edgeagent.testing import Rehearsal, RoomSettings, call
