@@ -321,7 +321,7 @@ class EchoCanceller:
     def _before_echo(self, count: int) -> Samples:
         """The far end of the newest samples of the microphone, a little before their echo."""
         if self._early_delay_s is None:
-            assert self._ends.beside_s is not None  # noqa: S101  a fit is made where the delay is known
+            assert self._ends.beside_s is not None  # noqa: S101 - a fit is made only where the delay is known
             self._early_delay_s = self._ends.beside_s - EARLY_S
         return self._ends.before(count, self._early_delay_s)
 

@@ -79,7 +79,7 @@ RELEASES: Final = (
 
 _AT_END: Final = frozenset(_LISTS.texts("at_end"))
 _FEW_AND_END: Final = 4
-"""Most words of a text that is searched for one of those; of 194 doubtful utterances of talk in noise none ends so."""
+"""Most words of a text that is searched for one of those: longer ones tell of it, "he asked me to hold on"."""
 _POLITE: Final = tuple(sorted(_LISTS.polite))
 _AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 """Words that may stand before, between and after phrases, beside the robot's name."""

@@ -13,7 +13,7 @@ from edgeagent.pii import PII, Mode, find, redact
 
 _WARNED: Final = "warned"
 _QUOTED: Final = PEOPLE | {"note", "summary"}
-"""A summary repeats what people said, also what was said before it was redacted."""
+"""A summary repeats what people said, also what was said before it was redacted; a note tells what a tool returned."""
 
 
 class PIIHook(BaseHook):

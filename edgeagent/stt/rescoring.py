@@ -77,6 +77,7 @@ _NEARLY: Final = 2.0
 """A candidate that fits the sound so much worse than the best one, or better, may as well have been said: if it means
 another thing, neither is understood, whatever the app knows."""
 _NO_SHARE: Final = 0.01
+"""Share of the probability below which a candidate was not said."""
 _EDITS: Final = 8
 _OTHERS: Final = 3
 _MOST_MARGIN: Final = 6.0

@@ -5,6 +5,7 @@ Runs on the conversation's thread. Knows neither turns nor the table: who asks f
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,8 @@ from edgeagent.stt.confirming import occurrences
 from edgeagent.stt.hearing import FinalTranscript
 from edgeagent.voice.turn import without_wake_word
 from edgeagent.voice.voice_settings import DialogueSettings
+
+logger = logging.getLogger(__name__)
 
 _MOST_S: Final = 2.0
 """Seconds after the end of speech in which the model may tell what it would do: then a person is asked."""
@@ -46,10 +49,12 @@ class Weighing:
         self._foresight, self._settings, self._grade = foresight, settings, grade
         self._post, self._take = post, take
         self._event: FinalTranscript | None = None
+        self._slow = False
+        """The model did not tell in time once: nothing is weighed any more, because a person waits for it in vain."""
 
     def begin(self, event: FinalTranscript) -> bool:
         """Begins to weigh words. False: there is nothing to weigh, or it may not be."""
-        possible = event.transcript.possible
+        possible = () if self._slow else event.transcript.possible
         texts = [without_wake_word(text, self._settings.wake_words) for text, _ in possible]
         if not texts or any(map(self._is_none_of_the_models, texts)) or not self._foresight.ready:
             return False
@@ -76,8 +81,10 @@ class Weighing:
         self._foresight.leave()
 
     def tick(self, now_s: float) -> None:
-        """Time passes: a slow model is not waited for."""
+        """Time passes: a slow model is not waited for, and not asked again."""
         if self._event is not None and now_s - self._event.at_s > _MOST_S:
+            logger.info("the model is too slow to tell what it would do for words in doubt: a person is asked")
+            self._slow = True
             self.end()
 
     def _is_none_of_the_models(self, text: str) -> bool:

@@ -299,6 +299,12 @@ def test_a_model_that_is_too_slow_is_not_waited_for(thinking: Thinking) -> None:
     thinking.stage.settle()
     assert thinking.heard() == ["please go to the kitchen"]
     assert _asked(thinking.stage) == []
+    thinking.stage.end()
+    thinking.stage.pass_until(lambda: thinking.stage.state is State.LISTENING)
+    thinking.stage.pass_s(20.0)
+    before = len(thinking.stage.llm.requests)
+    _say(thinking.stage, ("please go there", 0.5), ("prease go there", 0.5))
+    assert len(thinking.stage.llm.requests) == before, "nor asked again"
 
 
 def test_what_an_app_begins_meanwhile_does_not_wait_and_ends_the_belief(thinking: Thinking) -> None:

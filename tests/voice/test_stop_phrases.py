@@ -222,7 +222,7 @@ def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives_for_good(
         ("kill hold on", ["pause"]),
         ("turn left, hold on", ["pause"]),
         ("don't hold on", []),
-        ("Don’t hold on", []),  # noqa: RUF001 - as Whisper may write it
+        ("Don\u2019t hold on", []),
         ("Never, hold on", []),
         ("no need to hold on", []),
         ("turn around and wait", []),
