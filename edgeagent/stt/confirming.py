@@ -209,6 +209,12 @@ def occurrences(transcript: RecognisedText | str, phrases: Iterable[str]) -> int
     return len(places(_words(_read(transcript)[0]), map(_words, phrases)))
 
 
+def has_form(text: str, phrase: str) -> bool:
+    """True if a text has the phrase, or its word in another form, whatever was meant."""
+    words, wanted = _words(text), _words(phrase)
+    return bool(places(words, [wanted])) or is_inflected(words, wanted)
+
+
 def starts(words: Iterable[HeardWord], phrases: Iterable[str]) -> list[float]:
     """Returns the beginning of each of those phrases."""
     timed = [(part, word.start_s) for word in words for part in _words(word.text)]

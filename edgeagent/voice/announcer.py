@@ -166,7 +166,7 @@ class Announcer:
             case events.MessageEnd(message=message) if message.role == "assistant" and message.text.strip():
                 self._spoken()
             case events.ToolExecutionStart(call=call) if self._is_announced(call.name):
-                self._start(call)
+                self.begins(call)
             case events.ToolExecutionEnd(call=call):
                 self._end(call)
             case events.AgentEnd():
@@ -179,14 +179,16 @@ class Announcer:
             filler, self._filler = self._filler, None
         _take_back(filler)
 
-    def _start(self, call: ToolCall) -> None:
+    def begins(self, call: ToolCall) -> None:
+        """Takes note of a skill that begins, or is about to; one is announced once. Any thread."""
         try:
             text = self._tell(call)
         except Exception:  # the builder's code: whoever else follows the run hears of the call nevertheless
             logger.exception("the announcement of %s raised", call.name)
             return
         with self._lock:
-            if text and self._run is not None and not self._run.spoke_in_turn:
+            known = call.id in self._starting or call.id in self._said
+            if text and not known and self._run is not None and not self._run.spoke_in_turn:
                 self._starting[call.id] = _Starting(text, self._clock())
 
     def _end(self, call: ToolCall) -> None:

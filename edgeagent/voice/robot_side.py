@@ -16,6 +16,7 @@ from edgeagent.english.asking import may_ask
 from edgeagent.english.tokens import NEGATIONS, after, is_asked
 from edgeagent.errors import BusyError, EdgeAgentError
 from edgeagent.hooks.tool_guards import TalkGuardHook
+from edgeagent.messages import ToolCall
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.session import Session
 from edgeagent.session.foresight import Foresight
@@ -79,6 +80,8 @@ class RobotSide:
         session.context.conversing = True
         self.ready = True
         """Set from outside: False while the model is not warm yet, and an answer would take long."""
+        self.hold_for_rest: Callable[[], bool] = lambda: False
+        """Set from outside: holds motion while the person may go on who has asked for it; False: nobody may."""
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""
@@ -90,7 +93,9 @@ class RobotSide:
             small=settings.small_model,
             english_only=settings.english_only,
         )
-        stopped = StoppedAnswer(latch, settings.stopped, on_wait=lambda: self.remark(settings.waiting))
+        stopped = StoppedAnswer(
+            latch, settings.stopped, on_wait=lambda: self.remark(settings.waiting), on_motion=self._begin_motion
+        )
         self._hooks = [self._reports, stopped, self._guard]
         session.agent.hooks += self._hooks
         announcer = Announcer(
@@ -337,6 +342,11 @@ class RobotSide:
             self.runs.conclude(event.run_id)
 
     # --- told by others ---------------------------------------------------------------------------------------------
+
+    def _begin_motion(self, call: ToolCall, tool: Tool) -> None:
+        """Has motion wait for the rest of what a person says, and tells of it meanwhile."""
+        if self.hold_for_rest() and tool.traits.is_skill and not tool.traits.destructive:
+            self._announcer.begins(call)
 
     def _asked(self) -> None:
         self.runs.look_again()

@@ -102,6 +102,8 @@ class SpeechQueue:
         self._said: SpeechHandle | None = None
         """Speech by itself that is said now, or is suspended while something urgent is said."""
         self._said_urgently: SpeechHandle | None = None
+        self._sounded: deque[SpokenLine] = deque(maxlen=2)
+        """The lines that were heard last, the newest at the end."""
         self._held = self._suspended = self._closed = False
 
     # --- any thread -------------------------------------------------------------------------------------------------
@@ -193,8 +195,10 @@ class SpeechQueue:
         """
         with self._lock:
             self.now_s = now_s
-            if self.is_sounding(now_s):
+            if (line := self._sounding(now_s)) is not None:
                 self.last_sound_s = now_s
+                if line not in self._sounded:
+                    self._sounded.append(line)
             replies = list(self._replies)
         for reply in replies:
             reply.tick(now_s)
@@ -270,6 +274,13 @@ class SpeechQueue:
         Any thread."""
         line = self._sounding(now_s)
         return ("", "") if line is None else line.rest(now_s)
+
+    def said_between(self, from_s: float, until_s: float) -> str:
+        """Returns the words that the robot began to say after one time and by another, of the two lines that were heard
+        last. Any thread."""
+        with self._lock:
+            lines = tuple(self._sounded)
+        return " ".join(line.heard_by(until_s)[len(line.heard_by(from_s)) :] for line in lines)
 
     def position_s(self, now_s: float) -> float:
         """Seconds that were heard of what is being said. Any thread."""

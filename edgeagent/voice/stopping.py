@@ -75,6 +75,8 @@ class _Waiting:
     keyword: SpottedPhrase
     alone: bool
     """The robot speaks, and nobody else was heard."""
+    own: bool
+    """The robot was just saying the word, or a form of it."""
     speech_end_s: float | None
     guessed: bool = False
     """True if the words of now, a guess, say it."""
@@ -153,12 +155,13 @@ class StopWatch:
         return tuple(dict.fromkeys(word.keyword.phrase for word in self._waiting))
 
     def spotted(
-        self, keyword: SpottedPhrase, *, alone: bool = False, speech_end_s: float | None = None
+        self, keyword: SpottedPhrase, *, alone: bool = False, own: bool = False, speech_end_s: float | None = None
     ) -> Outcome | None:
         """Another stop word.
 
         Args:
             alone: The robot speaks, and nobody else was heard: unless somebody is, the word was in its own voice.
+            own: The robot was just saying the word: where nothing moves, it counts only if a recogniser has it, too.
             speech_end_s: When the last speech ended; None while somebody speaks.
 
         Returns:
@@ -170,7 +173,7 @@ class StopWatch:
         if not alone:
             for word in self._waiting:
                 word.alone = False
-        word = _Waiting(keyword, alone, speech_end_s)
+        word = _Waiting(keyword, alone, own, speech_end_s)
         self._waiting.append(word)
         self._spotted.append((keyword.phrase, keyword.end_s))
         for said in reversed(self._said):
@@ -282,10 +285,11 @@ class StopWatch:
                 word.speech_end_s = word.keyword.end_s
 
     def due(self, now_s: float, *, moves: bool = False) -> Outcome | None:
-        """Decides about a word, if nobody has said in time what was meant: it counts, unless nobody has spoken.
+        """Decides about a word, if nobody has said in time what was meant: it counts, unless nobody has spoken, or the
+        robot has said it and no recogniser has heard it from anybody.
 
         Args:
-            moves: Something moves now, or is about to: then it counts though nobody was heard.
+            moves: Something moves now, or is about to: then it counts in any case.
         """
         outcome: Outcome | None = None
         for word in tuple(self._waiting):
@@ -299,8 +303,11 @@ class StopWatch:
             by_s = end_s + (GUESS_S if word.guessed else AFTER_WORD_S)
             if word.said_until_s is not None:
                 by_s = min(by_s, word.said_until_s + AFTER_SPEECH_S)
-            if now_s >= by_s:
+            if now_s < by_s:
+                continue
+            if moves or word.was_guessed or not word.own:
                 return self._decided(word, "trip")
+            outcome = self._decided(word, "release")
         return outcome
 
     def forget(self, *, before_s: float = math.inf) -> None:

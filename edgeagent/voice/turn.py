@@ -339,11 +339,12 @@ def event_of_words(
 
 def is_another(rest: str, phrases: Phrases) -> bool:
     """True if what followed a turn that was answered already is an utterance of its own: "what time is it" after "go to
-    the kitchen", said by whomever. "Ninety degrees" and "and turn around" belong to what was said before.
+    the kitchen", said by whomever. "Ninety degrees", "no, the bedroom" and "and turn around" belong to what was said
+    before.
     """
     kind = kind_of(rest, phrases=phrases)
     if kind is not Kind.COMMAND:
-        return kind in (Kind.QUESTION, Kind.CORRECTION, Kind.CONTROL)
+        return kind in (Kind.QUESTION, Kind.CONTROL)
     said = words_of(rest)
     return said[0] not in APART and begins_with_verb(said)
 

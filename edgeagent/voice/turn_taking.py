@@ -54,6 +54,8 @@ _LAST: Final = 2
 _LEAST_WORD: Final = 0.05
 """Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
 noise and over the robot's, most had 0.06 to 0.8."""
+_REST_S: Final = 4.0
+"""Seconds of speech that goes on after its first part was answered, in which motion that this has asked for waits."""
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""
@@ -124,6 +126,7 @@ class TurnTaking:
             on_trip=lambda: self.fire(TableEvent.TRIP),
             on_release=self._go_on_after_all,
         )
+        robot.hold_for_rest = self.stop_words.hold_for_rest
         self._answering = Answering(robot, self.stop_words, settings)
         self._weighing = Weighing(robot.foresight, settings, self.grade, post=post, take=self._take_final)
         self._actions: dict[Action, Callable[[], object]] = {
@@ -221,6 +224,7 @@ class TurnTaking:
             case hearing.HardEnd():
                 self._answered = None
                 self._end(cut=event.cut)
+                self.stop_words.end_rest()  # nothing can go on
             case hearing.PartialTranscript():
                 self._hear_partly(event)
             case hearing.EarlyLook():
@@ -274,6 +278,8 @@ class TurnTaking:
             self._turn.resume(at_s)
             self._await_rest()
         elif before is not None:
+            if self.stop_words.awaits_rest:
+                self.stop_words.await_rest(at_s + _REST_S)
             self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before, lead=before.lead))
 
     def _tell_speech(self) -> None:
@@ -426,6 +432,7 @@ class TurnTaking:
         if turn is None or turn.transcript is None or not turn.complete:
             return
         self._turn, self._closing, self._last = None, turn, turn
+        self.stop_words.end_rest()
         if turn.believed and not self._at_rest:
             turn.transcript = replace(turn.transcript, understood=False)
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
@@ -678,6 +685,10 @@ class TurnTaking:
         turn = self._closing
         if turn is None:
             return
+        if turn.utterance and turn.soft_end_s is not None and not self._robot.runs.moves:
+            motion_s = turn.soft_end_s + self._settings.preset.motion_after_ms / 1000
+            if motion_s > self._now_s:
+                self.stop_words.await_rest(motion_s)
         control = self._answering.answer(turn, self._now_s)
         if control is Control.SLEEP and self._settings.wake_words:
             self._awake = False
@@ -701,6 +712,7 @@ class TurnTaking:
     def _stop_everything(self) -> None:
         self.stop_words.forget()
         self.stop_words.move_on()
+        self.stop_words.end_rest()
         self._answering.forget()
         self._typed.clear()
         for turn in (self._turn, *self._late.values()):

@@ -46,6 +46,9 @@ class Preset:
     """... after anything else that was understood, and until the words are known."""
     unfinished_end_ms: float
     """... after a phrase that is not finished: "drive to the"."""
+    motion_after_ms: float
+    """Silence after a spoken turn until motion that it asks for begins: pauses of joe after a comma are up to 410 long,
+    and after the end voice activity notices speech in about 100."""
     reopen_ms: float
     """Silence in which a turn that is answered already may go on: what was answered is void then."""
 
@@ -70,6 +73,7 @@ _BALANCED: Final = Preset(
     question_end_ms=360,
     statement_end_ms=650,
     unfinished_end_ms=1300,
+    motion_after_ms=600,
     reopen_ms=800,
 )
 PRESETS: Final[dict[PresetName, Preset]] = {
@@ -83,6 +87,7 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         question_end_ms=300,
         statement_end_ms=500,
         unfinished_end_ms=900,
+        motion_after_ms=500,
         reopen_ms=700,
     ),
     "balanced": _BALANCED,
@@ -96,6 +101,7 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         question_end_ms=550,
         statement_end_ms=900,
         unfinished_end_ms=1800,
+        motion_after_ms=800,
         reopen_ms=1000,
     ),
     "off": replace(_BALANCED, hold_after_ms=math.inf, words=0, final_after_ms=math.inf, resume_after_ms=0),

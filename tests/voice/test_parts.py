@@ -32,7 +32,7 @@ def _in_parts(stage: Stage, *texts: str) -> None:
             stage.begin()
         stage.pass_s(0.5)
         stage.pause(text)
-        stage.pass_s(0.45)
+        stage.pass_s(0.7)
     stage.end()
     stage.pass_until(lambda: stage.state is State.LISTENING)
 

@@ -150,6 +150,54 @@ def test_a_stop_word_over_the_robots_voice_counts_where_somebody_has_spoken() ->
         assert stage.dialogue.latch.state == "tripped"
 
 
+TEMPTING = "I never stop in the middle of a room full of people who are talking to each other."
+
+
+@pytest.mark.parametrize(("wait_s", "latched_after"), [(0.3, "free"), (2.2, "tripped")])
+def test_a_stop_word_that_the_robot_was_just_saying_needs_a_recogniser_that_has_heard_it(
+    wait_s: float, latched_after: str
+) -> None:
+    with Stage(TEMPTING, agent=latched()) as stage:
+        stage.say("tell me of rooms")
+        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+        stage.pass_s(wait_s)
+        stage.begin()
+        stage.spot("stop")
+        assert stage.dialogue.latch.state == "held"
+        stage.pause("", understood=False)
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == latched_after
+        assert stage.state is (State.SPEAKING if latched_after == "free" else State.LISTENING)
+
+
+def test_a_stop_word_that_the_robot_was_just_saying_counts_where_somebody_has_said_it_too() -> None:
+    with Stage(TEMPTING, agent=latched()) as stage:
+        stage.say("tell me of rooms")
+        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+        stage.begin()
+        stage.spot("stop")
+        stage.pause("stop")
+        assert stage.dialogue.latch.state == "tripped"
+
+
+def test_a_stop_word_that_the_robot_was_just_saying_counts_where_something_moves(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.dialogue.say(TEMPTING, priority="urgent")
+        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+        stage.begin()
+        stage.spot("stop")
+        stage.pause("", understood=False)
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == "tripped"
+
+
 @pytest.mark.parametrize(("heard", "understood", "trips"), [("nice", True, False), ("nice", False, True)])
 def test_a_backchannel_over_the_robots_voice_is_no_stop_word(heard: str, understood: bool, trips: bool) -> None:
     with Stage(LONG, agent=latched()) as stage:

@@ -216,6 +216,22 @@ def test_a_word_in_the_robots_own_voice_is_released_where_nobody_else_has_spoken
     assert watch.due(10.01 + ALONE_S) == "release"
 
 
+def test_time_releases_a_word_that_the_robot_was_saying_where_nothing_moves() -> None:
+    for moves, outcome in ((False, "release"), (True, "trip")):
+        watch = StopWatch(["stop"])
+        watch.spotted(STOP, own=True, speech_end_s=10.0)
+        assert watch.due(9.99 + AFTER_SPEECH_S, moves=moves) is None
+        assert watch.due(10.01 + AFTER_SPEECH_S, moves=moves) == outcome
+        assert not watch.waiting
+
+
+def test_a_word_that_the_robot_was_saying_releases_no_other() -> None:
+    watch = StopWatch(["stop", "halt"])
+    watch.spotted(STOP, own=True, speech_end_s=10.0)
+    watch.spotted(SpottedPhrase("halt", 9.6, 10.1, 10.2, 0.9), speech_end_s=10.0)
+    assert watch.due(10.2 + AFTER_SPEECH_S) == "trip"
+
+
 def test_speech_that_begins_with_the_word_makes_it_count_though_the_robot_speaks() -> None:
     watch = StopWatch(["stop"])
     watch.spotted(STOP, alone=True)

@@ -1,0 +1,143 @@
+"""Motion that a spoken turn asks for waits until the person can hardly go on, and is undone if that happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from edgeagent import Agent, GoalHandle, skill
+from edgeagent.llm import LLMRequest
+from edgeagent.messages import Message
+from edgeagent.robot import SafetyLatch
+from edgeagent.testing import call
+from edgeagent.voice import PRESETS, State
+
+from .scenes import latch, quiet, until
+from .stage import Stage
+
+AFTER_S = PRESETS["balanced"].motion_after_ms / 1000
+
+
+def _reply(request: LLMRequest) -> Any:
+    """The last word that somebody has said is where to turn."""
+    told = request.messages[-1]
+    return [call("turn", to=told.text.rpartition(" ")[2])] if told.role == "user" else "Turned."
+
+
+class Turner(Stage):
+    """A robot that turns where it is told to."""
+
+    def __init__(self) -> None:
+        self.turned: list[str] = []
+
+        @skill(resources=["base"])
+        def turn(goal: GoalHandle, to: str) -> str:
+            """Turns."""
+            self.turned.append(to)
+            return "turned"
+
+        agent = Agent("robi", tools=[turn], latch=SafetyLatch())
+        super().__init__(*[_reply] * 9, agent=agent, settings=quiet())
+
+    def turn_left(self) -> None:
+        """Somebody says "turn left", and pauses until the model has called for it."""
+        self.begin()
+        self.pass_s(0.4)
+        self.pause("turn left")
+        self.pass_until(lambda: bool(self.llm.requests))
+        assert self.turned == []
+        assert latch(self) == "held"
+
+    @property
+    def told(self) -> list[str]:
+        return [message.text for message in self.session.messages() if self._is_asked(message)]
+
+    @staticmethod
+    def _is_asked(message: Message) -> bool:
+        return message.role == "user" and message.origin != "marker"
+
+
+def test_motion_begins_once_nobody_goes_on() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        paused_s = stage.now_s
+        stage.pass_until(lambda: stage.turned == ["left"])
+        silent_s = stage.now_s - paused_s + PRESETS["balanced"].command_end_ms / 1000
+        assert silent_s == pytest.approx(AFTER_S, abs=0.15)
+        assert latch(stage) == "free"
+
+
+def test_motion_begins_at_once_where_the_utterance_is_over() -> None:
+    with Turner() as stage:
+        stage.begin()
+        stage.pass_s(0.4)
+        stage.pause("turn left")
+        stage.end()
+        assert until(lambda: stage.turned == ["left"])
+
+
+def test_what_is_typed_moves_at_once() -> None:
+    with Turner() as stage:
+        stage.dialogue.hear("turn left", typed=True)
+        assert until(lambda: stage.turned == ["left"])
+
+
+def test_a_correction_leaves_the_motion_undone_that_waited() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(1.5)
+        assert stage.turned == [], "who speaks on may take it back"
+        stage.pause("turn left sorry i mean right")
+        stage.pass_until(lambda: stage.turned == ["right"])
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.told == ["turn left sorry i mean right"]
+
+
+def test_it_is_told_of_while_it_waits() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        assert stage.turned == []
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.pass_s(2.0)
+        said = [event.text for event in stage.log if event.kind == "heard"]
+        assert said == ["Turning the left.", "Turned."], "it is announced once"
+
+
+def test_a_noise_that_follows_lets_it_begin() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.5)
+        assert stage.turned == []
+        stage.pause("turn left")
+        stage.pass_until(lambda: stage.turned == ["left"], 2.0)
+
+
+def test_it_waits_for_some_seconds_of_speech_at_most() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(3.5)
+        assert stage.turned == []
+        stage.pass_until(lambda: stage.turned == ["left"], 1.0)
+
+
+def test_a_stop_while_it_waits_leaves_nothing_held() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.dialogue.stop("button")
+        stage.settle()
+        stage.pass_s(1.0)
+        assert stage.turned == []
+        assert stage.dialogue.rearm()
+        assert latch(stage) == "free"
+
+
+def test_a_conversation_that_ends_meanwhile_holds_nothing() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        held = stage.dialogue.latch
+    assert held.state != "held"
