@@ -107,9 +107,12 @@ class Answering:
         return None
 
     def ask_again(self, turn: Turn | None, now_s: float) -> None:
-        """Asks about a turn that was not understood, and never acts on it."""
+        """Asks about a turn that was not understood, and never acts on it: nor on a part of it whose motion waits."""
         settings = self._settings
         self._guess, text = None, None
+        answered = None if turn is None else turn.answered
+        if answered is not None and self._robot.forget_what_waits(answered.asked):
+            answered.asked = ""
         if turn is not None and turn.transcript is not None and turn.is_whole and not self._robot.person.waiting:
             stopped = self._robot.latch.state is LatchState.TRIPPED
             text = guessed(turn.transcript, settings.phrases, settings.stop_words, stopped=stopped)

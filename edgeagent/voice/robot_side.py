@@ -24,6 +24,7 @@ from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer, GoalReports, with_ends
 from edgeagent.voice.chimes import Chime, chime
+from edgeagent.voice.rest_of_turn import RestOfTurn
 from edgeagent.voice.runs import Runs
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
 from edgeagent.voice.spoken_questions import VoicePerson
@@ -40,6 +41,8 @@ _STEP: Final = 1.5
 _QUIETEST: Final = 0.05
 _DISCARD_S: Final = 1.0
 """Seconds to wait for the end of a run that is discarded; the model stops within a token."""
+_BEGIN_S: Final = 0.2
+"""Seconds to wait until motion begins that is let go; a held latch is looked at every 50 ms at the latest."""
 _CANCELLED: Final = "Okay, cancelled."
 _NOTHING_SAID: Final = "I have said nothing yet."
 
@@ -80,8 +83,7 @@ class RobotSide:
         session.context.conversing = True
         self.ready = True
         """Set from outside: False while the model is not warm yet, and an answer would take long."""
-        self.hold_for_rest: Callable[[], bool] = lambda: False
-        """Set from outside: holds motion while the person may go on who has asked for it; False: nobody may."""
+        self.rest = RestOfTurn(latch)
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""
@@ -123,6 +125,7 @@ class RobotSide:
         self.person.give_up()
         self.foresight.leave()
         self.session.abort("safety_stop")
+        self.rest.end()
         self.queue.close()
         self._tell_said()
         self.runs.close()
@@ -226,6 +229,8 @@ class RobotSide:
             unfinished: The run that goes on heard only the first part of this turn.
             spoken: It was heard: where it asks for nothing, no tool is called that talk may not set off.
         """
+        if self.rest.holds:
+            self._begin_what_waits()
         first = self.runs.unnoticed if unfinished else ""
         if first and self.runs.discard(_DISCARD_S):
             text = f"{first} {text}"
@@ -244,6 +249,22 @@ class RobotSide:
         except EdgeAgentError as error:  # no model, or a closed session: the conversation itself goes on
             logger.error("%s", error)
             self.remark(self._settings.failed)
+
+    def _begin_what_waits(self) -> None:
+        """Motion that waits for the rest of a turn begins: what follows is about something else."""
+        until_s = self.rest.until_s
+        self.rest.end()
+        self.runs.await_motion(_BEGIN_S)
+        if until_s is not None:
+            self.rest.begin(until_s)
+
+    def forget_what_waits(self, asked: str) -> bool:
+        """Undoes the last run if its motion waits for the rest of the turn. True if it did.
+
+        Args:
+            asked: What that run was asked.
+        """
+        return self.rest.holds and self.runs.take_back(asked, _DISCARD_S)
 
     def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> str:
         """Has the model answer a turn that went on after its first part was answered, in place of that.
@@ -345,7 +366,7 @@ class RobotSide:
 
     def _begin_motion(self, call: ToolCall, tool: Tool) -> None:
         """Has motion wait for the rest of what a person says, and tells of it meanwhile."""
-        if self.hold_for_rest() and tool.traits.is_skill and not tool.traits.destructive:
+        if self.rest.hold() and tool.traits.is_skill and not tool.traits.destructive:
             self._announcer.begins(call)
 
     def _asked(self) -> None:

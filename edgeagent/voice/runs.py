@@ -183,6 +183,11 @@ class Runs:
         going = self._going
         return going is not None and bool(going.motions) and not going.tools
 
+    def await_motion(self, timeout_s: float) -> bool:
+        """Waits until motion that was called for has begun, or ended; False: not in time."""
+        with self._calm:
+            return self._calm.wait_for(lambda: not self.about_to_move, timeout_s)
+
     @property
     def unheard_report(self) -> bool:
         """The run that goes on tells what nobody has asked for, and nobody has heard any of it."""

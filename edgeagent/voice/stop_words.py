@@ -35,7 +35,6 @@ _WORD: Final = "stop word"
 _DEAF: Final = "the robot hears nothing"
 """Why motion is held."""
 _UNCLEAR: Final = "words that were not understood"
-_GOING_ON: Final = "somebody who may go on"
 WAIT_S: Final = 20.0
 """Seconds of silence after "wait" in which speech is held; motion is held until "continue"."""
 PAUSE_S: Final = 2.0
@@ -88,7 +87,7 @@ class StopWords:
         self._on_trip, self._on_release = on_trip, on_release
         number = next(_NUMBERS)
         self._word, self._deafness, self._person = f"{_WORD} {number}", f"{_DEAF} {number}", f"{WAIT} {number}"
-        self._pause, self._rest = f"{_UNCLEAR} {number}", f"{_GOING_ON} {number}"
+        self._pause = f"{_UNCLEAR} {number}"
         """Owners of the holds: another conversation on the same latch has others."""
         self._deaf: set[str] = set()
         self._counting = threading.Lock()
@@ -100,8 +99,6 @@ class StopWords:
         self._motion_waits = False
         self._paused_s: float | None = None
         """When words that were not understood were heard last; None: motion does not wait for them."""
-        self._rest_until_s: float | None = None
-        """Until when a person may go on who has just asked for something; None: nobody may."""
 
     def close(self) -> None:
         """Holds nothing more."""
@@ -109,7 +106,6 @@ class StopWords:
         self._latch.release(owner=self._deafness)
         self._latch.release(owner=self._person)
         self._latch.release(owner=self._pause)
-        self.end_rest()
 
     # --- a word -----------------------------------------------------------------------------------------------------
 
@@ -181,8 +177,6 @@ class StopWords:
         """Time decides where nothing else does, and ends a pause."""
         if (paused_s := self._paused_s) is not None and now_s - paused_s >= PAUSE_S:
             self.end_pause()
-        if self._rest_until_s is not None and now_s >= self._rest_until_s:
-            self.end_rest()
         outcome = self.watch.due(now_s, moves=self._robot.runs.moves)
         self._decided(outcome, turn, by_words=self.watch.was_said)
 
@@ -327,34 +321,6 @@ class StopWords:
         """Motion goes on that waited for words that were not understood. Any thread."""
         self._paused_s = None
         self._latch.release(owner=self._pause)
-
-    def await_rest(self, until_s: float) -> None:
-        """Takes note of a person who may go on until a time. Motion that begins before that waits for it."""
-        self._rest_until_s = until_s
-
-    def hold_for_rest(self) -> bool:
-        """Holds motion that is about to begin while the person who has asked for it may go on. On the tool's thread.
-
-        Returns:
-            False if nobody may.
-        """
-        until_s = self._rest_until_s
-        if until_s is None:
-            return False
-        self._latch.hold(_GOING_ON, owner=self._rest)
-        if self._rest_until_s is None:  # it has ended meanwhile
-            self._latch.release(owner=self._rest)
-        return True
-
-    @property
-    def awaits_rest(self) -> bool:
-        """True while a person may go on who has just asked for something."""
-        return self._rest_until_s is not None
-
-    def end_rest(self) -> None:
-        """Nobody goes on. Any thread."""
-        self._rest_until_s = None
-        self._latch.release(owner=self._rest)
 
     def has_waited(self, now_s: float, spoken_s: float) -> bool:
         """True if speech has waited for ``WAIT_S`` of silence.

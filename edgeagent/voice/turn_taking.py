@@ -126,7 +126,6 @@ class TurnTaking:
             on_trip=lambda: self.fire(TableEvent.TRIP),
             on_release=self._go_on_after_all,
         )
-        robot.hold_for_rest = self.stop_words.hold_for_rest
         self._answering = Answering(robot, self.stop_words, settings)
         self._weighing = Weighing(robot.foresight, settings, self.grade, post=post, take=self._take_final)
         self._actions: dict[Action, Callable[[], object]] = {
@@ -224,7 +223,7 @@ class TurnTaking:
             case hearing.HardEnd():
                 self._answered = None
                 self._end(cut=event.cut)
-                self.stop_words.end_rest()  # nothing can go on
+                self._robot.rest.end()  # nothing can go on
             case hearing.PartialTranscript():
                 self._hear_partly(event)
             case hearing.EarlyLook():
@@ -278,8 +277,8 @@ class TurnTaking:
             self._turn.resume(at_s)
             self._await_rest()
         elif before is not None:
-            if self.stop_words.awaits_rest:
-                self.stop_words.await_rest(at_s + _REST_S)
+            if self._robot.rest.until_s is not None:
+                self._robot.rest.begin(at_s + _REST_S)
             self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before, lead=before.lead))
 
     def _tell_speech(self) -> None:
@@ -432,10 +431,10 @@ class TurnTaking:
         if turn is None or turn.transcript is None or not turn.complete:
             return
         self._turn, self._closing, self._last = None, turn, turn
-        self.stop_words.end_rest()
         if turn.believed and not self._at_rest:
             turn.transcript = replace(turn.transcript, understood=False)
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
+            self._robot.rest.end()
             self.fire(TableEvent.FALSE_ALARM)
         else:
             self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
@@ -515,6 +514,7 @@ class TurnTaking:
         waited_s = now_s - self._since_s
         if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
             self.fire(TableEvent.QUIET)
+        self._robot.rest.tick(now_s)
         self._robot.tick(now_s, self.state)
 
     def _listen_for_loss(self) -> None:
@@ -685,11 +685,14 @@ class TurnTaking:
         turn = self._closing
         if turn is None:
             return
-        if turn.utterance and turn.soft_end_s is not None and not self._robot.runs.moves:
-            motion_s = turn.soft_end_s + self._settings.preset.motion_after_ms / 1000
-            if motion_s > self._now_s:
-                self.stop_words.await_rest(motion_s)
+        soft_end_s = -math.inf if turn.soft_end_s is None or not turn.utterance else turn.soft_end_s
+        until_s = soft_end_s + self._settings.preset.motion_after_ms / 1000
+        may_go_on = until_s > self._now_s and not self._robot.runs.acting
+        if may_go_on:
+            self._robot.rest.begin(until_s)
         control = self._answering.answer(turn, self._now_s)
+        if not may_go_on:
+            self._robot.rest.end()
         if control is Control.SLEEP and self._settings.wake_words:
             self._awake = False
         if turn.asked and turn.utterance:
@@ -697,6 +700,7 @@ class TurnTaking:
 
     def _ask_again(self) -> None:
         self._answering.ask_again(self._closing, self._now_s)
+        self._robot.rest.end()
         self._answered = self._closing
 
     def _wake(self) -> None:
@@ -712,7 +716,7 @@ class TurnTaking:
     def _stop_everything(self) -> None:
         self.stop_words.forget()
         self.stop_words.move_on()
-        self.stop_words.end_rest()
+        self._robot.rest.end()
         self._answering.forget()
         self._typed.clear()
         for turn in (self._turn, *self._late.values()):

@@ -141,3 +141,40 @@ def test_a_conversation_that_ends_meanwhile_holds_nothing() -> None:
         stage.turn_left()
         held = stage.dialogue.latch
     assert held.state != "held"
+
+
+def test_a_rest_that_is_not_understood_leaves_it_undone_and_is_asked_about() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.pause("turn left so my might", understood=False)
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        stage.pass_s(1.0)
+        assert stage.turned == []
+        assert stage.told == []
+        assert latch(stage) == "free"
+        stage.say("turn right")
+        stage.pass_until(lambda: stage.turned == ["right"])
+
+
+def test_another_request_that_follows_leaves_the_motion_to_begin() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.pause("turn left please go to the right")
+        stage.pass_until(lambda: stage.turned == ["left", "right"], 3.0)
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.told == ["turn left", "please go to the right"]
+
+
+def test_a_control_that_follows_leaves_the_motion_to_begin() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.pause("turn left louder")
+        stage.pass_until(lambda: stage.turned == ["left"], 2.0)
+        assert latch(stage) == "free"
