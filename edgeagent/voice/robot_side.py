@@ -13,7 +13,8 @@ from typing import Any, Final
 from edgeagent import events
 from edgeagent.english.answers import Control, Controlled
 from edgeagent.english.asking import may_ask
-from edgeagent.english.tokens import NEGATIONS, after, is_asked
+from edgeagent.english.sentence_rules import is_correction
+from edgeagent.english.tokens import NEGATIONS, after, is_asked, words_of
 from edgeagent.errors import BusyError, EdgeAgentError
 from edgeagent.hooks.tool_guards import TalkGuardHook
 from edgeagent.messages import ToolCall
@@ -215,6 +216,13 @@ class RobotSide:
         self.session.abort(reason)
         self._guard.ended()
 
+    def cut_in(self) -> None:
+        """A person interrupts. Motion that waits for the rest of a turn waits on: that person may speak of it."""
+        if self.rest.holds:
+            self.queue.cut()
+        else:
+            self.interrupt("barge_in")
+
     def stop(self) -> None:
         """Motion was stopped already; now speech, then the run and everything else."""
         self.person.give_up()
@@ -269,7 +277,8 @@ class RobotSide:
     def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> str:
         """Has the model answer a turn that went on after its first part was answered, in place of that.
 
-        Where the first part was acted on and the rest is a command of its own, "and turn around", only that is asked.
+        Where the first part was acted on and the rest is a command of its own, "and turn around", or corrects it, only
+        that is asked.
 
         Args:
             text: All of it.
@@ -283,7 +292,7 @@ class RobotSide:
         forbids = NEGATIONS.search(answered) or not may_ask(answered, self._settings.phrases)
         if not taken_back and not forbids and (rest := after(text, answered)):
             rest = rest.strip(" ,.;")
-            if rest.partition(" ")[0].casefold() in APART:
+            if rest.partition(" ")[0].casefold() in APART or is_correction(words_of(rest)):
                 text = rest
         self.ask(text, spoken=spoken)
         return text
@@ -322,6 +331,8 @@ class RobotSide:
                 elif self.latch.state is LatchState.TRIPPED:
                     self.remark(self._settings.still_stopped.format(reason=self.latch.reason.replace("_", " ")))
             case Control.HUSH:
+                if self.rest.holds:
+                    self._begin_what_waits()
                 self.interrupt("hush")
             case Control.MUTE:
                 self.mute(on=True)

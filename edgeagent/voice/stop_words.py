@@ -124,7 +124,7 @@ class StopWords:
         """
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
-        own = has_form(said, keyword.phrase)
+        own = has_form(said, keyword.phrase) and not self._acts
         if self._latch.state is LatchState.TRIPPED and not self._robot.busy:  # the same word again
             self._trip_again(min(keyword.end_s, now_s))
             self._release()
@@ -177,8 +177,13 @@ class StopWords:
         """Time decides where nothing else does, and ends a pause."""
         if (paused_s := self._paused_s) is not None and now_s - paused_s >= PAUSE_S:
             self.end_pause()
-        outcome = self.watch.due(now_s, moves=self._robot.runs.moves)
+        outcome = self.watch.due(now_s, moves=self._robot.runs.moves, acts=self._acts)
         self._decided(outcome, turn, by_words=self.watch.was_said)
+
+    @property
+    def _acts(self) -> bool:
+        """True if a run goes on, or a tool works: either may come to move something."""
+        return self._robot.runs.active or self._robot.runs.acting
 
     def forget(self) -> None:
         """No word is left to decide."""

@@ -161,7 +161,7 @@ class StopWatch:
 
         Args:
             alone: The robot speaks, and nobody else was heard: unless somebody is, the word was in its own voice.
-            own: The robot was just saying the word: where nothing moves, it counts only if a recogniser has it, too.
+            own: The robot was just saying the word: where nothing goes on, it counts only if a recogniser has it, too.
             speech_end_s: When the last speech ended; None while somebody speaks.
 
         Returns:
@@ -284,12 +284,13 @@ class StopWatch:
             elif word.speech_end_s is None:
                 word.speech_end_s = word.keyword.end_s
 
-    def due(self, now_s: float, *, moves: bool = False) -> Outcome | None:
+    def due(self, now_s: float, *, moves: bool = False, acts: bool = False) -> Outcome | None:
         """Decides about a word, if nobody has said in time what was meant: it counts, unless nobody has spoken, or the
         robot has said it and no recogniser has heard it from anybody.
 
         Args:
             moves: Something moves now, or is about to: then it counts in any case.
+            acts: A run goes on, or a tool works: then it counts though the robot has said it.
         """
         outcome: Outcome | None = None
         for word in tuple(self._waiting):
@@ -305,7 +306,7 @@ class StopWatch:
                 by_s = min(by_s, word.said_until_s + AFTER_SPEECH_S)
             if now_s < by_s:
                 continue
-            if moves or word.was_guessed or not word.own:
+            if moves or acts or word.was_guessed or not word.own:
                 return self._decided(word, "trip")
             outcome = self._decided(word, "release")
         return outcome

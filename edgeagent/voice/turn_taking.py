@@ -223,7 +223,8 @@ class TurnTaking:
             case hearing.HardEnd():
                 self._answered = None
                 self._end(cut=event.cut)
-                self._robot.rest.end()  # nothing can go on
+                if not event.cut:
+                    self._robot.rest.end()
             case hearing.PartialTranscript():
                 self._hear_partly(event)
             case hearing.EarlyLook():
@@ -672,7 +673,7 @@ class TurnTaking:
             self._turn.final = True
         self._emit(events.BargeIn, action="final")
         if not self._robot.person.cut_short():  # a tool waits for the answer
-            self._robot.interrupt("barge_in")
+            self._robot.cut_in()
 
     def _await_rest(self) -> None:
         """The ears keep the utterance open for as long as the rest of the sentence is waited for, and beyond that for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from edgeagent import Agent, GoalHandle, skill
 from edgeagent.llm import LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot import SafetyLatch
+from edgeagent.stt import hearing
 from edgeagent.testing import call
 from edgeagent.voice import PRESETS, State
 
@@ -159,22 +161,55 @@ def test_a_rest_that_is_not_understood_leaves_it_undone_and_is_asked_about() -> 
         stage.pass_until(lambda: stage.turned == ["right"])
 
 
-def test_another_request_that_follows_leaves_the_motion_to_begin() -> None:
+@pytest.mark.parametrize(
+    ("rest", "turned"),
+    [("louder", ["left"]), ("be quiet", ["left"]), ("please go to the right", ["left", "right"])],
+)
+@pytest.mark.parametrize("aloud", [False, True])
+def test_what_is_about_something_else_leaves_the_motion_to_begin(rest: str, turned: list[str], aloud: bool) -> None:
     with Turner() as stage:
         stage.turn_left()
+        if aloud:
+            stage.pass_until(lambda: stage.state is State.SPEAKING)
+            stage.pass_s(0.1)
         stage.go_on()
-        stage.pass_s(0.5)
-        stage.pause("turn left please go to the right")
-        stage.pass_until(lambda: stage.turned == ["left", "right"], 3.0)
+        stage.pass_s(0.6)
+        assert stage.turned == []
+        stage.pause(f"turn left {rest}")
+        stage.pass_until(lambda: stage.turned == turned, 3.0)
         stage.pass_until(lambda: stage.state is State.LISTENING)
-        assert stage.told == ["turn left", "please go to the right"]
+        assert latch(stage) == "free"
 
 
-def test_a_control_that_follows_leaves_the_motion_to_begin() -> None:
+def test_motion_waits_on_where_an_utterance_is_cut_for_its_length() -> None:
     with Turner() as stage:
         stage.turn_left()
         stage.go_on()
+        stage.tell(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=True))
         stage.pass_s(0.5)
-        stage.pause("turn left louder")
-        stage.pass_until(lambda: stage.turned == ["left"], 2.0)
-        assert latch(stage) == "free"
+        assert stage.turned == []
+
+
+def test_a_correction_of_what_was_done_is_asked_alone() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.pass_until(lambda: stage.turned == ["left"])
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.pause("turn left sorry i mean right")
+        stage.pass_until(lambda: stage.turned == ["left", "right"])
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.told == ["turn left", "sorry i mean right"]
+
+
+def test_motion_that_was_let_go_slowly_is_not_begun_by_its_correction() -> None:
+    with Turner() as stage:
+        slow = threading.Event()
+        stage.dialogue.latch.subscribe(lambda state, reason: slow.wait(0.04 if str(state) == "free" else 0))
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.pause("turn left sorry i mean right")
+        stage.pass_until(lambda: bool(stage.turned))
+        stage.pass_until(lambda: stage.state is State.LISTENING)
+        assert stage.turned == ["right"]

@@ -1,9 +1,8 @@
 """Whole conversations, as they ship, in a simulated room: trials of ``scripts/bench people``.
 
 Ears, turn taking, stop words and "did you say …?" are the shipped ones. The model is a script that turns the robot by
-a degree: what the conversation would have asked the model is kept as text, unless the turn was undone before it began,
-and ``people_mind`` tells later which calls come of it. Words that are in doubt are foreseen by the shipped model. Judges
-nothing.
+a degree. What the conversation has asked it is kept as text, unless the turn was called off before it began;
+``people_mind`` tells later which calls come of it. Words in doubt are foreseen by the shipped model. Judges nothing.
 """
 
 from __future__ import annotations
@@ -85,4 +84,11 @@ def _said(talk: Rehearsal, log: Log, trial: Trial) -> dict[str, Any]:
 
 
 def _texts(talk: Rehearsal) -> list[str]:
-    return [each.text for each in talk.app.session.messages() if each.role == "user" and each.origin in _SPOKEN]
+    """What the model was asked, without what was called off before the robot turned."""
+    texts: list[str] = []
+    for each in talk.app.session.messages():
+        if each.role == "user" and each.origin in _SPOKEN:
+            texts.append(each.text)
+        elif each.role == "tool" and each.status == "not_run":
+            texts.pop()
+    return texts
