@@ -14,7 +14,7 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
-from edgeagent.english.stop_phrases import FEW, Grade, Release, ends_with_hold, is_forbidden
+from edgeagent.english.stop_phrases import Grade
 from edgeagent.english.tokens import after
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
@@ -27,6 +27,7 @@ from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stop_words import HearingLoss, StopWords
 from edgeagent.voice.stopping import AFTER_WORD_S
 from edgeagent.voice.turn import (
+    Kind,
     Turn,
     event_of_words,
     final_after_ms,
@@ -41,19 +42,11 @@ from edgeagent.voice.turn import (
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
 from edgeagent.voice.voice_settings import DialogueSettings
+from edgeagent.voice.waiting_words import WaitingWords
 from edgeagent.voice.weighing import Weighing
 
 _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
-_LIKELIEST: Final = 2
-"""The likeliest other texts of doubtful words, in which "hold on" counts, too. Of 84 doubtful utterances of other talk,
-in a room and in noise at 10 dB, none had a phrase of two words or more there or as its text; two had one further on."""
-_LAST: Final = 2
-"""Words at the end of up to four doubtful ones that make motion wait if they are a stop phrase: "hold on" was heard as
-"going to hold on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
-_LEAST_WORD: Final = 0.05
-"""Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
-noise and over the robot's, most had 0.06 to 0.8."""
 _REST_S: Final = 4.0
 """Seconds of speech that goes on after its first part was answered, in which motion that this has asked for waits."""
 _SILENT_S: Final = 0.3
@@ -127,6 +120,7 @@ class TurnTaking:
             on_release=self._go_on_after_all,
         )
         self._answering = Answering(robot, self.stop_words, settings)
+        self._waiting = WaitingWords(self.stop_words, robot, settings, grade=self.grade, fire=self.fire)
         self._weighing = Weighing(robot.foresight, settings, self.grade, post=post, take=self._take_final)
         self._actions: dict[Action, Callable[[], object]] = {
             Action.NOTHING: lambda: None,
@@ -400,12 +394,14 @@ class TurnTaking:
 
     def _weigh(self, turn: Turn, transcript: RecognisedText) -> None:
         """Weighs the words until the soft end: they decide when the turn ends, and whether it interrupts."""
-        if self._heed(turn, transcript) if transcript.understood else self._heed_doubtful(turn, transcript):
+        if self._waiting.heed(turn, transcript, self._now_s):
             return
         preset, phrases = self._settings.preset, self._settings.phrases
         over = self.state in (State.SPEAKING, State.HELD)
         asked = self._answering.question_open(self._now_s)
         turn.kind = kind_until_pause(turn, transcript, phrases, over=over, asked=asked)
+        if self._robot.rest.holds and phrases.is_unfinished(transcript.text):
+            turn.kind = Kind.UNFINISHED  # "go to the bathroom, no": what waits can't do harm until the rest is known
         control = control_of(transcript.text, phrases.stops) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
             turn.dismissed = True
@@ -538,7 +534,7 @@ class TurnTaking:
             self._answering.cancel()
             return
         if grade is Grade.HOLD or self.stop_words.released(text) is not None:
-            self._wait_or_go_on(text, grade)
+            self._waiting.obey(text, grade)
             return
         if self._turn is not None and not self._turn.asleep:
             self._typed.append(text)
@@ -582,67 +578,6 @@ class TurnTaking:
             final: The utterance has interrupted the robot already.
         """
         return self.stop_words.grade(text, asked=self._answering.question_open(self._now_s), typed=typed, final=final)
-
-    def _heed(self, turn: Turn, transcript: RecognisedText) -> bool:
-        """Obeys "wait", and what ends the wait, as soon as the words are known: both can be undone. False: neither."""
-        words = turn.rest(transcript).text
-        turn.grade = self.grade(words, final=turn.final)
-        if turn.grade is None and self._robot.runs.moves and ends_with_hold(words):
-            turn.grade = Grade.HOLD
-        if turn.grade is not Grade.HOLD and self.stop_words.released(transcript.text) is None:
-            if turn.waits:  # "wait" was the beginning of something else
-                turn.waits = False
-                if not turn.waited:
-                    self.stop_words.move_on()
-            return False
-        if not turn.waits:
-            turn.waited = self.stop_words.motion_waits
-        turn.dismissed, turn.waits = True, turn.grade is Grade.HOLD
-        self._wait_or_go_on(transcript.text, turn.grade)
-        return True
-
-    def _heed_doubtful(self, turn: Turn, transcript: RecognisedText) -> bool:
-        """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
-
-        False: the words are neither, nor may they be. Few words, or none where somebody has spoken, may have been
-        anything: motion waits for a moment, in which the robot asks to hear the words again.
-        """
-        if not self._robot.runs.moves:
-            return False
-        rest = turn.rest(transcript)
-        whole = rest is transcript
-        words = rest.text.split()
-        likely = [rest.text, *rest.others[:_LIKELIEST]] if whole else [rest.text]
-        phrases = [text for text in likely if self.grade(text, final=turn.final) in (Grade.HOLD, Grade.CANCEL)]
-        probable = rest.text in phrases and (rest.confidence or 0.0) >= _LEAST_WORD
-        near = whole and any(self.grade(text, final=turn.final) for text in transcript.near_stops)
-        ends = _LAST < len(words) <= 2 * _LAST and not is_forbidden(words[:-_LAST])
-        ends = ends and self.grade(" ".join(words[-_LAST:]), final=turn.final) is not None
-        waits = probable or near or ends or any(" " in phrase.strip() for phrase in phrases)
-        if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
-            if len(words) <= FEW:
-                self.stop_words.pause(self._now_s)
-            return False
-        again = turn.waits
-        if not again:
-            turn.waited = self.stop_words.motion_waits
-        turn.dismissed = turn.waits = True
-        self.fire(TableEvent.WAIT)
-        if not again:
-            self._robot.remark(self._settings.waiting)
-        return True
-
-    def _wait_or_go_on(self, text: str, grade: Grade | None) -> None:
-        if grade is Grade.HOLD:
-            self.fire(TableEvent.WAIT)
-            return
-        if self.stop_words.released(text) is Release.MOTION:
-            self.stop_words.move_on()
-        elif self.stop_words.speech_waits:
-            self.stop_words.speak_on()
-        else:
-            self._robot.remark(self._settings.waiting)
-        self.fire(TableEvent.GO_ON)
 
     def _go_on_after_all(self) -> None:
         """Goes on with everything that was held, because a word was no stop word, or the robot's own."""

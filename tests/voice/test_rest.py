@@ -213,3 +213,20 @@ def test_motion_that_was_let_go_slowly_is_not_begun_by_its_correction() -> None:
         stage.pass_until(lambda: bool(stage.turned))
         stage.pass_until(lambda: stage.state is State.LISTENING)
         assert stage.turned == ["right"]
+
+
+@pytest.mark.parametrize(("rest", "turned"), [("no the right", ["right"]), ("no", [])])
+def test_a_no_may_be_the_beginning_of_a_correction_while_the_motion_waits(rest: str, turned: list[str]) -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.3)
+        stage.pause("turn left no")
+        stage.pass_s(0.6)
+        if rest != "no":
+            stage.go_on()
+            stage.pass_s(0.4)
+            stage.pause(f"turn left {rest}")
+        stage.pass_s(3.0)
+        assert stage.turned == turned
+        assert latch(stage) == "free"
