@@ -124,7 +124,7 @@ class StopWords:
         """
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
-        own = has_form(said, keyword.phrase) and not self._acts
+        own = has_form(said, keyword.phrase)
         if self._latch.state is LatchState.TRIPPED and not self._robot.busy:  # the same word again
             self._trip_again(min(keyword.end_s, now_s))
             self._release()

@@ -13,7 +13,7 @@ from edgeagent.messages import Message
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.testing import call
-from edgeagent.voice import PRESETS, State
+from edgeagent.voice import PRESETS, AnnouncerSettings, State
 
 from .scenes import latch, quiet, until
 from .stage import Stage
@@ -40,7 +40,7 @@ class Turner(Stage):
             return "turned"
 
         agent = Agent("robi", tools=[turn], latch=SafetyLatch())
-        super().__init__(*[_reply] * 9, agent=agent, settings=quiet())
+        super().__init__(*[_reply] * 9, agent=agent, settings=quiet(announcer=AnnouncerSettings(again_s=0)))
 
     def turn_left(self) -> None:
         """Somebody says "turn left", and pauses until the model has called for it."""

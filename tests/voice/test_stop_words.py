@@ -4,7 +4,8 @@ import threading
 
 import pytest
 
-from edgeagent import Agent
+from edgeagent import Agent, tool
+from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.testing import call
 from edgeagent.voice import State
@@ -196,6 +197,30 @@ def test_a_stop_word_that_the_robot_was_just_saying_counts_where_something_moves
         stage.end()
         stage.pass_s(1.2)
         assert stage.dialogue.latch.state == "tripped"
+
+
+def test_a_stop_word_that_the_robot_was_just_saying_counts_where_a_tool_works() -> None:
+    began, go = threading.Event(), threading.Event()
+
+    @tool
+    def unlock() -> str:
+        """Unlocks the door, after which the robot drives on."""
+        began.set()
+        go.wait(20)
+        return "unlocked"
+
+    with Stage([call("unlock")], "Done.", agent=Agent("robi", tools=[unlock], latch=SafetyLatch())) as stage:
+        stage.say("unlock the door")
+        assert began.wait(10)
+        stage.dialogue.say(TEMPTING, priority="urgent")
+        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+        stage.begin()
+        stage.spot("stop")
+        stage.pause("", understood=False)
+        stage.end()
+        stage.pass_s(1.2)
+        assert stage.dialogue.latch.state == "tripped"
+        go.set()
 
 
 @pytest.mark.parametrize(("heard", "understood", "trips"), [("nice", True, False), ("nice", False, True)])
