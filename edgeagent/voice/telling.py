@@ -51,6 +51,8 @@ def _object(name: str, value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, int | float):
         unit = _UNITS.get(name.rpartition("_")[2], "")
+        if abs(value) == 1 and unit in ("degrees", "minutes"):
+            unit = unit.removesuffix("s")
         return f"{value:g} {unit}".strip()
     if isinstance(value, str) and value.strip():
         text = " ".join(value.split())[:_LONGEST]

@@ -18,6 +18,8 @@ from edgeagent.voice import announcement, command, report
         (call("see"), "see", "Seeing."),
         (call("set_lamp", on=False), "set lamp off", "Setting lamp off."),
         (call("turn", angle_deg=-90.0), "turn -90 degrees", "Turning -90 degrees."),
+        (call("turn", angle_deg=1), "turn 1 degree", "Turning 1 degree."),
+        (call("rest", time_min=1.0), "rest 1 minute", "Resting 1 minute."),
         (call("load", items=["a", "b"], where=None), "load", "Loading."),
         (call("water", plant="  the \n fern "), "water the fern", "Watering the fern."),
         (call("_"), "_", "_ing."),
