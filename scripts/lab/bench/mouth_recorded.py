@@ -24,6 +24,7 @@ from bench.mouth_player import SILENT
 from bench.report import Rows, percentile
 
 from edgeagent.audio import Resampler
+from edgeagent.models import FOLDER_VARIABLE, user_models_dir
 from tests.audio.pulse import Pulse, missing
 
 RATE_HZ: Final = 48_000
@@ -99,10 +100,9 @@ def spoken(pulse: Pulse, task: str, *, record: bool = True, **arguments: Any) ->
     """
     recording = Recording(pulse) if record else None
     argv = [sys.executable, "-m", "bench.mouth_player", json.dumps({"task": task} | arguments)]
+    env = pulse.environment | {FOLDER_VARIABLE: str(user_models_dir())}  # its home is the server's
     try:
-        with subprocess.Popen(
-            argv, env=pulse.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
+        with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             try:
                 out, err = process.communicate(timeout=_LIMIT_S)
             except BaseException:
