@@ -201,6 +201,11 @@ def is_correction(words: list[str]) -> bool:
     return said[0] != "wait" or rest[0] in CLASS.determiners | CLASS.directions or rest[:2] in _MEANT
 
 
+def begins_correction(words: list[str]) -> bool:
+    """True if words after which more is said may begin to take them back: "turn left, sorry"."""
+    return says("corrects_next", bare(words))
+
+
 def _inversion_lacks(words: list[str]) -> bool:
     """can you, is the light, did you find: a question or request that has just begun."""
     if (answer := decide("inversion_lacks", words)) is not None:

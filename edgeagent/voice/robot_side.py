@@ -267,12 +267,12 @@ class RobotSide:
             self.rest.begin(until_s)
 
     def forget_what_waits(self, asked: str) -> bool:
-        """Undoes the last run if its motion waits for the rest of the turn. True if it did.
+        """Undoes the last run if its motion waits for the rest of the turn, or nothing is known of it. True if it did.
 
         Args:
             asked: What that run was asked.
         """
-        return self.rest.holds and self.runs.take_back(asked, _DISCARD_S)
+        return (self.rest.holds or self.runs.unnoticed == asked) and self.runs.take_back(asked, _DISCARD_S)
 
     def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> str:
         """Has the model answer a turn that went on after its first part was answered, in place of that.

@@ -14,8 +14,9 @@ from typing import Final
 
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
+from edgeagent.english.sentence_rules import begins_correction
 from edgeagent.english.stop_phrases import Grade
-from edgeagent.english.tokens import after
+from edgeagent.english.tokens import after, words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
@@ -217,7 +218,7 @@ class TurnTaking:
             case hearing.HardEnd():
                 self._answered = None
                 self._end(cut=event.cut)
-                if not event.cut:
+                if self._turn is None and not event.cut:  # else its words are not known yet
                     self._robot.rest.end()
             case hearing.PartialTranscript():
                 self._hear_partly(event)
@@ -267,13 +268,13 @@ class TurnTaking:
         self.stop_words.watch.speech(ended_s=None)
         self._weighing.drop()
         before, self._answered = self._answered, None
+        if self._robot.rest.until_s is not None:
+            self._robot.rest.begin(at_s + _REST_S)
         if self._turn is not None:
             self._tell_speech()
             self._turn.resume(at_s)
             self._await_rest()
         elif before is not None:
-            if self._robot.rest.until_s is not None:
-                self._robot.rest.begin(at_s + _REST_S)
             self._hear_new(Turn(before.utterance, at_s, sound_s=before.sound_s, before=before, lead=before.lead))
 
     def _tell_speech(self) -> None:
@@ -400,7 +401,8 @@ class TurnTaking:
         over = self.state in (State.SPEAKING, State.HELD)
         asked = self._answering.question_open(self._now_s)
         turn.kind = kind_until_pause(turn, transcript, phrases, over=over, asked=asked)
-        if self._robot.rest.holds and phrases.is_unfinished(transcript.text):
+        waits = self._robot.rest.holds and turn.before is not None
+        if waits and begins_correction(words_of(transcript.text)):
             turn.kind = Kind.UNFINISHED  # "go to the bathroom, no": what waits can't do harm until the rest is known
         control = control_of(transcript.text, phrases.stops) if transcript.understood else None
         if over and control is not None and control.control in _BESIDE:
@@ -412,6 +414,9 @@ class TurnTaking:
             self._answered = turn.before  # but it may be the beginning of some
             self.fire(TableEvent.FALSE_ALARM)
         else:
+            if waits and over and preset.interruptible and transcript.text and turn.kind is not Kind.BACKCHANNEL:
+                self.fire(TableEvent.CORRECTION)  # an announcement gives way to who speaks on
+                over = False
             event = event_of_words(turn.kind, transcript, preset, phrases, over=over)
             if event in (None, TableEvent.ENOUGH_WORDS):
                 self._await_rest()

@@ -59,7 +59,6 @@ drive one point; drive one and a half; drive a hundred; turn left ninety; not; n
 if the battery is low; i meant; no the; stay where; check if the window; go to my; remind me in
 remind me in one; switch everything; look at; look for; come to; light; are you; what are you; i need
 drive to the...; drive to the,; go to the kitchen -
-turn left sorry; turn left, no; go to the kitchen no sorry; drive two meters i mean; turn left or rather
 """
 FINISHED = """
 go to the kitchen; go to the living room; drive two meters; turn left; turn around; come here; come in
@@ -76,7 +75,7 @@ would you go to the kitchen would you; i want you to turn left; turn left robot;
 if the battery is low go to the dock; quickly go to the kitchen; after that come back
 go to the kitchen and turn left; turn left then right; what about the kitchen; how about now; why not
 what else; not left but right; not the kitchen the bedroom; no the bedroom; forward two meters; to the kitchen
-half a meter forward; tell her i am sorry; is it on or no; tell him i said no
+half a meter forward
 """
 
 

@@ -7,6 +7,7 @@ from edgeagent.english import bare, rows_of, without_asking, words_of
 TABLES = (
     "command",
     "command_lacks",
+    "corrects_next",
     "corrects_not",
     "dangles",
     "doubtful",

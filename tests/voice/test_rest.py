@@ -11,11 +11,11 @@ from edgeagent import Agent, GoalHandle, skill
 from edgeagent.llm import LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import hearing
+from edgeagent.stt import RecognisedText, hearing
 from edgeagent.testing import call
 from edgeagent.voice import PRESETS, AnnouncerSettings, State
 
-from .scenes import latch, quiet, until
+from .scenes import Waiting, latch, quiet, transcribed, until
 from .stage import Stage
 
 AFTER_S = PRESETS["balanced"].motion_after_ms / 1000
@@ -42,12 +42,15 @@ class Turner(Stage):
         agent = Agent("robi", tools=[turn], latch=SafetyLatch())
         super().__init__(*[_reply] * 9, agent=agent, settings=quiet(announcer=AnnouncerSettings(again_s=0)))
 
-    def turn_left(self) -> None:
-        """Somebody says "turn left", and pauses until the model has called for it."""
+    def turn_left(self, *, aloud: bool = False) -> None:
+        """Somebody says "turn left", and pauses until the model has called for it, or the robot says so."""
         self.begin()
         self.pass_s(0.4)
         self.pause("turn left")
         self.pass_until(lambda: bool(self.llm.requests))
+        if aloud:
+            self.pass_until(lambda: self.state is State.SPEAKING)
+            self.pass_s(0.1)
         assert self.turned == []
         assert latch(self) == "held"
 
@@ -145,9 +148,10 @@ def test_a_conversation_that_ends_meanwhile_holds_nothing() -> None:
     assert held.state != "held"
 
 
-def test_a_rest_that_is_not_understood_leaves_it_undone_and_is_asked_about() -> None:
+@pytest.mark.parametrize("aloud", [False, True])
+def test_a_rest_that_is_not_understood_leaves_it_undone_and_is_asked_about(aloud: bool) -> None:
     with Turner() as stage:
-        stage.turn_left()
+        stage.turn_left(aloud=aloud)
         stage.go_on()
         stage.pass_s(0.5)
         stage.pause("turn left so my might", understood=False)
@@ -168,10 +172,7 @@ def test_a_rest_that_is_not_understood_leaves_it_undone_and_is_asked_about() -> 
 @pytest.mark.parametrize("aloud", [False, True])
 def test_what_is_about_something_else_leaves_the_motion_to_begin(rest: str, turned: list[str], aloud: bool) -> None:
     with Turner() as stage:
-        stage.turn_left()
-        if aloud:
-            stage.pass_until(lambda: stage.state is State.SPEAKING)
-            stage.pass_s(0.1)
+        stage.turn_left(aloud=aloud)
         stage.go_on()
         stage.pass_s(0.6)
         assert stage.turned == []
@@ -215,10 +216,13 @@ def test_motion_that_was_let_go_slowly_is_not_begun_by_its_correction() -> None:
         assert stage.turned == ["right"]
 
 
+@pytest.mark.parametrize("aloud", [False, True])
 @pytest.mark.parametrize(("rest", "turned"), [("no the right", ["right"]), ("no", [])])
-def test_a_no_may_be_the_beginning_of_a_correction_while_the_motion_waits(rest: str, turned: list[str]) -> None:
+def test_a_no_may_be_the_beginning_of_a_correction_while_the_motion_waits(
+    rest: str, turned: list[str], aloud: bool
+) -> None:
     with Turner() as stage:
-        stage.turn_left()
+        stage.turn_left(aloud=aloud)
         stage.go_on()
         stage.pass_s(0.3)
         stage.pause("turn left no")
@@ -230,3 +234,38 @@ def test_a_no_may_be_the_beginning_of_a_correction_while_the_motion_waits(rest: 
         stage.pass_s(3.0)
         assert stage.turned == turned
         assert latch(stage) == "free"
+
+
+def test_a_run_that_has_not_called_for_motion_yet_is_undone_where_the_rest_is_not_understood() -> None:
+    with Turner() as stage:
+        go = threading.Event()
+        stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment]
+        stage.begin()
+        stage.pause("turn left")
+        for _ in range(40):
+            stage.ears.block()
+        assert until(lambda: stage.state is State.THINKING)
+        stage.ears.on_event(hearing.SpeechResumed(stage.ears.utterance, stage.now_s))
+        for _ in range(40):
+            stage.ears.block()
+        stage.ears.on_event(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
+        heard = RecognisedText("turn left so my might", understood=False)
+        stage.ears.on_event(hearing.FinalTranscript(stage.ears.utterance, heard, stage.now_s, 0.1))
+        stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
+        assert until(lambda: stage.state is not State.HEARING)
+        go.set()
+        stage.pass_s(2.0)
+        assert stage.turned == []
+
+
+def test_motion_waits_on_for_words_that_come_after_the_end_of_the_utterance() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.5)
+        stage.tell(hearing.SoftEnd(stage.ears.utterance, stage.now_s))
+        stage.tell(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
+        stage.pass_s(0.5)
+        assert stage.turned == []
+        transcribed(stage, stage.ears.utterance, "turn left sorry i mean right", stage.now_s)
+        stage.pass_until(lambda: stage.turned == ["right"])
