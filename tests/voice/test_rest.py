@@ -32,11 +32,14 @@ class Turner(Stage):
 
     def __init__(self) -> None:
         self.turned: list[str] = []
+        self.may_end = threading.Event()
+        self.may_end.set()
 
         @skill(resources=["base"])
         def turn(goal: GoalHandle, to: str) -> str:
             """Turns."""
             self.turned.append(to)
+            self.may_end.wait(10)
             return "turned"
 
         agent = Agent("robi", tools=[turn], latch=SafetyLatch())
@@ -102,23 +105,29 @@ def test_a_correction_leaves_the_motion_undone_that_waited() -> None:
 
 def test_it_is_told_of_while_it_waits() -> None:
     with Turner() as stage:
-        stage.turn_left()
-        stage.pass_until(lambda: stage.state is State.SPEAKING)
-        assert stage.turned == []
+        stage.may_end.clear()
+        stage.turn_left(aloud=True)
+        stage.pass_until(lambda: stage.turned == ["left"])
+        stage.pass_s(1.5)
+        stage.may_end.set()
         stage.pass_until(lambda: stage.state is State.LISTENING)
         stage.pass_s(2.0)
         said = [event.text for event in stage.log if event.kind == "heard"]
         assert said == ["Turning the left.", "Turned."], "it is announced once"
 
 
-def test_a_noise_that_follows_lets_it_begin() -> None:
+@pytest.mark.parametrize("aloud", [False, True])
+@pytest.mark.parametrize("heard", ["turn left", ""])
+def test_a_noise_that_follows_lets_it_begin(heard: str, aloud: bool) -> None:
     with Turner() as stage:
-        stage.turn_left()
+        stage.turn_left(aloud=aloud)
         stage.go_on()
         stage.pass_s(0.5)
         assert stage.turned == []
-        stage.pause("turn left")
-        stage.pass_until(lambda: stage.turned == ["left"], 2.0)
+        stage.pause(heard, understood=bool(heard))
+        stage.pass_until(lambda: stage.turned == ["left"], 4.0)
+        stage.pass_s(2.0)
+        assert next(event.text for event in stage.log if event.kind == "heard") == "Turning the left."
 
 
 def test_it_waits_for_some_seconds_of_speech_at_most() -> None:
