@@ -47,8 +47,8 @@ class RestOfTurn:
         until_s = self._until_s
         if until_s is None:
             return False
-        self._holds = True
         self._latch.hold(_REASON, owner=self._owner)
+        self._holds = True
         if self._until_s is None:  # it has ended meanwhile
             self.end()
         return True

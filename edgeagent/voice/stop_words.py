@@ -123,12 +123,12 @@ class StopWords:
             spoken_s: Until when somebody has spoken; before the end of the word, where the spotter is late with that.
         """
         self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
-        said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
-        own = has_form(said, keyword.phrase)
         if self._latch.state is LatchState.TRIPPED and not self._robot.busy:  # the same word again
             self._trip_again(min(keyword.end_s, now_s))
             self._release()
             return
+        said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
+        own = has_form(said, keyword.phrase)
         speaks = turn is not None and turn.speaking
         ended_s = None if speaks else spoken_s
         self._decided(self.watch.spotted(keyword, alone=alone, own=own, speech_end_s=ended_s), turn)

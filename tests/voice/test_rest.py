@@ -248,7 +248,7 @@ def test_a_no_may_be_the_beginning_of_a_correction_while_the_motion_waits(
 def test_a_run_that_has_not_called_for_motion_yet_is_undone_where_the_rest_is_not_understood() -> None:
     with Turner() as stage:
         go = threading.Event()
-        stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment]
+        stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment] - the rest it leaves to the model
         stage.begin()
         stage.pause("turn left")
         for _ in range(40):

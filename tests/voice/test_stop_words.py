@@ -154,20 +154,29 @@ def test_a_stop_word_over_the_robots_voice_counts_where_somebody_has_spoken() ->
 TEMPTING = "I never stop in the middle of a room full of people who are talking to each other."
 
 
+def until_it_says_stop(stage: Stage) -> None:
+    stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+
+
+def spotted_without_words(stage: Stage) -> None:
+    """The spotter hears a "stop" in speech of which no recogniser knows a word."""
+    stage.begin()
+    stage.spot("stop")
+    assert stage.dialogue.latch.state == "held"
+    stage.pause("", understood=False)
+    stage.end()
+    stage.pass_s(1.2)
+
+
 @pytest.mark.parametrize(("wait_s", "latched_after"), [(0.3, "free"), (2.2, "tripped")])
 def test_a_stop_word_that_the_robot_was_just_saying_needs_a_recogniser_that_has_heard_it(
     wait_s: float, latched_after: str
 ) -> None:
     with Stage(TEMPTING, agent=latched()) as stage:
         stage.say("tell me of rooms")
-        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+        until_it_says_stop(stage)
         stage.pass_s(wait_s)
-        stage.begin()
-        stage.spot("stop")
-        assert stage.dialogue.latch.state == "held"
-        stage.pause("", understood=False)
-        stage.end()
-        stage.pass_s(1.2)
+        spotted_without_words(stage)
         assert stage.dialogue.latch.state == latched_after
         assert stage.state is (State.SPEAKING if latched_after == "free" else State.LISTENING)
 
@@ -175,7 +184,7 @@ def test_a_stop_word_that_the_robot_was_just_saying_needs_a_recogniser_that_has_
 def test_a_stop_word_that_the_robot_was_just_saying_counts_where_somebody_has_said_it_too() -> None:
     with Stage(TEMPTING, agent=latched()) as stage:
         stage.say("tell me of rooms")
-        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
+        until_it_says_stop(stage)
         stage.begin()
         stage.spot("stop")
         stage.pause("stop")
@@ -190,12 +199,8 @@ def test_a_stop_word_that_the_robot_was_just_saying_counts_where_something_moves
         stage.say("drive on")
         assert began.wait(10)
         stage.dialogue.say(TEMPTING, priority="urgent")
-        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
-        stage.begin()
-        stage.spot("stop")
-        stage.pause("", understood=False)
-        stage.end()
-        stage.pass_s(1.2)
+        until_it_says_stop(stage)
+        spotted_without_words(stage)
         assert stage.dialogue.latch.state == "tripped"
 
 
@@ -213,12 +218,8 @@ def test_a_stop_word_that_the_robot_was_just_saying_counts_where_a_tool_works() 
         stage.say("unlock the door")
         assert began.wait(10)
         stage.dialogue.say(TEMPTING, priority="urgent")
-        stage.pass_until(lambda: "stop" in stage.dialogue.robot.queue.saying(stage.now_s)[0])
-        stage.begin()
-        stage.spot("stop")
-        stage.pause("", understood=False)
-        stage.end()
-        stage.pass_s(1.2)
+        until_it_says_stop(stage)
+        spotted_without_words(stage)
         assert stage.dialogue.latch.state == "tripped"
         go.set()
 
