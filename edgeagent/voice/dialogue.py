@@ -55,8 +55,8 @@ class Dialogue:
         session: Its agent answers.
         mouth: What speaks.
         make_ears: Called once, with what takes the ears' events; returns ears that are not started.
+        latch: The agent's; motion obeys it.
         settings: Barge-in, words, and waiting.
-        latch: Motion obeys it; a new one if the robot has none.
 
     Attributes:
         latch: The one above.
@@ -73,11 +73,11 @@ class Dialogue:
         mouth: Mouth,
         make_ears: Callable[[Callable[[HearingEvent], None]], Ears],
         *,
+        latch: SafetyLatch,
         settings: DialogueSettings | None = None,
-        latch: SafetyLatch | None = None,
     ) -> None:
         self.settings = settings or DialogueSettings()
-        self.latch = latch or SafetyLatch()
+        self.latch = latch
         self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._done = 0
         self._seen = (0, 0)

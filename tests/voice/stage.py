@@ -10,6 +10,7 @@ import numpy as np
 
 from edgeagent import Agent, Session, events
 from edgeagent.audio import Fill, PlaybackQueue, Samples
+from edgeagent.robot import SafetyLatch
 from edgeagent.stt import HearingEvent, RecognisedText, SpottedPhrase, hearing
 from edgeagent.testing import ScriptedLLM
 from edgeagent.tts import EspeakSpeaker, Mouth
@@ -77,6 +78,7 @@ class Stage:
         self.llm = ScriptedLLM(*replies, token_delay_s=token_delay_s)
         self.agent = agent or Agent("robi")
         self.agent.llm = self.agent.llm or self.llm
+        self.agent.latch = latch = self.agent.latch or SafetyLatch()
         self.session = Session(self.agent)
         self.speaker = EspeakSpeaker()
         self.mouth = Mouth(self.speaker, PlaybackQueue(RATE_HZ))
@@ -85,7 +87,7 @@ class Stage:
             self.mouth,
             self._make_ears,  # type: ignore[arg-type] - test_the_played_ears_are_like_the_real_ones
             settings=settings or DialogueSettings(chimes=False),
-            latch=self.agent.latch,  # type: ignore[arg-type]
+            latch=latch,  # type: ignore[arg-type]
         )
         self.log: list[Any] = []
         self.dialogue.subscribe(self.log.append)

@@ -141,7 +141,7 @@ def test_words_that_were_acted_on_are_not_acted_on_again_when_they_are_heard_ane
             understood=False,
             possible=(("robi go to the kitchen", 0.6), ("robi go to the kitten", 0.4)),
         )
-        stage.pass_s(0.5)
+        stage.pass_s(0.7)
         assert WENT == ["kitchen"]
         stage.go_on()
         stage.pass_s(0.1)
