@@ -210,7 +210,7 @@ def test_a_word_that_holds_is_heeded_though_hardly_sure(driving: Stage, base: Ba
 def test_a_phrase_that_a_doubtful_text_likely_was_holds_what_drives_for_good(
     driving: Stage, base: Base, text: str, others: tuple[str, ...], notes: list[str]
 ) -> None:
-    driving.say(text, understood=False, confidence=0.1, others=others)
+    driving.say(text, seconds=1.3, understood=False, confidence=0.1, others=others)
     driving.pass_s(PAUSE_S + 0.5)
     assert until(lambda: base.notes == notes)
     assert driving.dialogue.robot.runs.acting
@@ -344,8 +344,17 @@ def test_that_hold_ends_while_somebody_speaks_on(driving: Stage, base: Base) -> 
     assert until(lambda: base.notes == ["pause", "resume"])
 
 
+def test_words_that_were_not_understood_and_were_brief_hold_what_drives_for_a_moment(
+    driving: Stage, base: Base
+) -> None:
+    driving.say("have a long time", seconds=0.8, understood=False, confidence=0.08)
+    assert until(lambda: base.notes == ["pause"])
+    driving.pass_s(PAUSE_S)
+    assert until(lambda: base.notes == ["pause", "resume"])
+
+
 def test_more_words_that_were_not_understood_hold_nothing(driving: Stage, base: Base) -> None:
-    driving.say("she left the book with her", understood=False, confidence=0.3)
+    driving.say("she left the book with her", seconds=1.3, understood=False, confidence=0.3)
     driving.pass_s(1.0)
     assert base.notes == []
 
