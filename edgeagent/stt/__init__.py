@@ -15,7 +15,7 @@ __getattr__ = front(
         "hearing": """
             EarlyLook FinalTranscript HardEnd HeardWord HearingEvent Judged KeywordSpotted LEVEL_S Level
             PartialTranscript RATE_HZ RecognisedText SoftEnd SpeechResumed SpeechStarted SpottedPhrase Transcriber
-            Trouble
+            Trouble WaitSpotted
         """,
         "key_phrases": "KeywordSpotter STOP_WORDS SpotterOptions TUNED",
         "language_model": "BEGIN END arpa",
@@ -27,7 +27,7 @@ __getattr__ = front(
         "rescoring": "AppSentences as_spoken as_written best_of means_another with_phrase written_with",
         "sphinx": "SphinxOptions SphinxTranscriber",
         "spotters": "KeyPhraseSpotter",
-        "stop_network": "StopNetwork WORDS learnt",
+        "stop_network": "StopNetwork WAITS WORDS learnt",
         "transcription": "Transcription",
         "tuning": "tune",
         "vital_signs": "BEHIND_S LOOK_S LOST_S Lateness STILL_S Stillness VitalSigns unread_bytes",

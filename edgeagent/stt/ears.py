@@ -41,6 +41,7 @@ from edgeagent.stt.hearing import (
     SpottedPhrase,
     Transcriber,
     Trouble,
+    WaitSpotted,
 )
 from edgeagent.stt.level_meter import LevelMeter, level_db
 from edgeagent.stt.open_utterance import OpenUtterance
@@ -298,7 +299,7 @@ class Ears:
         if not keyword.foreign and self._own.explains(keyword.end_s, sure=keyword.sure):
             log.debug("the robot's own voice was taken for %r", keyword.phrase)
             return False
-        self._tell(KeywordSpotted(keyword))
+        self._tell(WaitSpotted(keyword) if keyword.waits else KeywordSpotted(keyword))
         return True
 
     def _spotter_idle(self, spotter: PhraseListener, end_s: float) -> bool:

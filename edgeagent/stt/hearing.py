@@ -173,6 +173,8 @@ class SpottedPhrase:
     """The network that has learnt the phrase has no doubt. PocketSphinx always has."""
     foreign: bool = False
     """The robot speaks, and has certainly not said it itself."""
+    waits: bool = False
+    """It makes motion wait for a moment, and is no stop word or wake word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,17 @@ class KeywordSpotted:
     """
 
     keyword: SpottedPhrase
+
+
+@dataclass(frozen=True, slots=True)
+class WaitSpotted:
+    """A phrase that makes motion wait was heard, such as "hold on". Told as ``KeywordSpotted`` is."""
+
+    keyword: SpottedPhrase
+
+
+LOUD_DB: Final = 6.5
+"""Over the floor: as much as makes voice activity look at a sound, unless its settings are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +215,11 @@ class Level:
     floor_db: float
     voiced: bool
     far_active: bool
+
+    @property
+    def loud(self) -> bool:
+        """True if something is louder than the room, and is not the robot's own voice."""
+        return not self.far_active and self.level_db >= self.floor_db + LOUD_DB
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,4 +242,14 @@ class Trouble:
     lost: bool = True
 
 
-HearingEvent = VoiceEvent | PartialTranscript | EarlyLook | FinalTranscript | Judged | KeywordSpotted | Level | Trouble
+HearingEvent = (
+    VoiceEvent
+    | PartialTranscript
+    | EarlyLook
+    | FinalTranscript
+    | Judged
+    | KeywordSpotted
+    | WaitSpotted
+    | Level
+    | Trouble
+)

@@ -1,7 +1,8 @@
 """Key phrases: PocketSphinx listens for all of them, and a network for the stop words that it has learnt.
 
 For a learnt word both have a vote. The network's own is enough; PocketSphinx's, which knows more people and is more
-easily deceived by machines and other words, counts where the network finds the word at least possible.
+easily deceived by machines and other words, counts where the network finds the word at least possible. Of the phrases
+that make motion wait for a moment the network tells as well, by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Final, Protocol
 from edgeagent.audio.device import Samples
 from edgeagent.stt.hearing import RATE_HZ, SpottedPhrase
 from edgeagent.stt.key_phrases import REST_AFTER_S, KeywordSpotter, SpotterOptions
-from edgeagent.stt.stop_network import learnt
+from edgeagent.stt.stop_network import WAITS, learnt
 from edgeagent.stt.stop_votes import StopVotes
 
 __all__ = ["KeyPhraseSpotter", "PhraseListener"]
@@ -79,7 +80,8 @@ class KeyPhraseSpotter:
 
     Attributes:
         on_keyword: As given; may be another one later.
-        learnt: The phrases that the network listens for.
+        learnt: The phrases that the network listens for, among those given; where it listens for one, also for
+            ``stop_network.WAITS``.
         sphinx: PocketSphinx's spotter.
 
     Raises:
@@ -95,9 +97,12 @@ class KeyPhraseSpotter:
     ) -> None:
         self.on_keyword = on_keyword
         self.learnt = tuple(learnt(phrases))
-        self._network = StopVotes(self.learnt) if self.learnt else None
+        given = {phrase.casefold() for phrase in phrases}
+        self._words = (*self.learnt, *(phrase for phrase in WAITS if phrase not in given))
+        """What the network listens for, where it does; what is given besides is PocketSphinx's."""
+        self._network = StopVotes(self._words) if self.learnt else None
         self._telling = threading.Lock()
-        self._told_s = dict.fromkeys(self.learnt, -math.inf)
+        self._told_s = dict.fromkeys(self._words, -math.inf)
         self._undecided: set[str] = set()
         """Words of which somebody is being told."""
         self._fed_s = self._silent_s = 0.0
@@ -182,7 +187,7 @@ class KeyPhraseSpotter:
         if self._network is not None:
             self._network.reset()
             with self._telling:
-                self._told_s = dict.fromkeys(self.learnt, -math.inf)
+                self._told_s = dict.fromkeys(self._words, -math.inf)
 
     def _heard_by_sphinx(self, keyword: SpottedPhrase) -> object:
         if self._network is None or keyword.phrase not in self.learnt:

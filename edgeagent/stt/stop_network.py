@@ -1,5 +1,7 @@
 """The stop words that come with edgeagent, heard by a small network: "stop", "halt" and "freeze".
 
+The network also hears three phrases that make motion wait.
+
 Trained by ``scripts/lab/train_keywords`` on synthetic voices in rooms, in noise and over leftovers of the robot's
 voice. Any other phrase is PocketSphinx's (``edgeagent.stt.key_phrases``). Knows nothing of what was meant. Any one
 thread.
@@ -12,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Collection, Mapping
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +27,16 @@ from edgeagent.onnx import open_known
 from edgeagent.resources import models_dir
 from edgeagent.stt.hearing import AGAIN_S, RATE_HZ, SpottedPhrase
 
-__all__ = ["WORDS", "StopNetwork", "learnt"]
+__all__ = ["WAITS", "WORDS", "StopNetwork", "learnt"]
 
 WORDS: Final = ("stop", "halt", "freeze")
-"""In the order of the network's outputs, of which the first stands for anything else."""
+WAITS: Final = ("wait", "hold on", "cancel that")
+"""Phrases that make motion wait for a moment, until their transcript tells what was meant."""
+_COLUMNS: Final = {word: 1 + column for column, word in enumerate((*WORDS, "", *WAITS))}
+"""Of the network's outputs: the first column stands for anything but a word, and the one between them for anything but
+one of the phrases."""
 
-LEAST: Final = {"stop": 0.82, "halt": 0.77, "freeze": 0.72}
+LEAST: Final = {"stop": 0.82, "halt": 0.77, "freeze": 0.72, "wait": 0.9, "hold on": 0.9, "cancel that": 0.9}
 """Mean probability of a word over ``_SMOOTHED`` steps from which on it was said; ``docs/figures.md`` has the counts."""
 SURE: Final = 0.85
 """The same for a word that is beyond doubt."""
@@ -40,7 +47,7 @@ _HOP: Final = RATE_HZ // 100
 _WINDOW: Final = 400
 _SIZE: Final = 512
 """These three as in ``scripts/lab/train_keywords/mixing.py``."""
-_PAST: Final = 6_312
+_PAST: Final = 9_448
 """Length of what the network remembers from block to block."""
 _OUTPUTS: Final = ("probabilities", "next")
 _SMOOTHED: Final = 3
@@ -65,7 +72,7 @@ class StopNetwork:
     """Listens for stop words in one stream. ``likely`` may be asked on any thread.
 
     Args:
-        words: Some of ``WORDS``.
+        words: Some of ``WORDS`` and ``WAITS``.
         path: Another file of the same network; None: the one that comes with edgeagent.
 
     Raises:
@@ -74,7 +81,7 @@ class StopNetwork:
 
     def __init__(self, words: Collection[str] = WORDS, path: Path | None = None) -> None:
         self._lock = threading.Lock()
-        self._words = [number for number, word in enumerate(WORDS, start=1) if word in words]
+        self._words = {word: column for word, column in _COLUMNS.items() if word in words}
         path = path or models_dir() / _FILE
         inputs = (("powers", _SIZE // 2 + 1), ("past", _PAST))
         self._session = open_known(path, "stop words", inputs=inputs, outputs=_OUTPUTS, raises=RecognitionError)
@@ -98,7 +105,7 @@ class StopNetwork:
     def reset(self) -> None:
         """Forgets what it has heard: another stream, or what follows has nothing to do with what came before."""
         self._sound, self._past = self._before
-        self._recent: NDArray[np.float32] = np.zeros((_SMOOTHED, len(WORDS) + 1), np.float32)
+        self._recent: NDArray[np.float32] = np.zeros((_SMOOTHED, 1 + len(_COLUMNS)), np.float32)
         self._told = dict.fromkeys(self._words, -math.inf)
         with self._lock:
             self._scores: deque[tuple[float, NDArray[np.float32]]] = deque(maxlen=_KEPT)
@@ -106,36 +113,35 @@ class StopNetwork:
     def likely(self, word: str, begin_s: float, end_s: float) -> float:
         """Returns how likely a word was at most, from 0 to 1, between two times; 1 if the network has not heard all of
         that, because the stream began later or three seconds have passed."""
-        number = WORDS.index(word) + 1
         with self._lock:
             if not self._scores or self._scores[0][0] > begin_s:
                 return 1.0
-            return self._most(number, begin_s, end_s)
+            return self._most(_COLUMNS[word], begin_s, end_s)
 
     def most(self, word: str, begin_s: float, end_s: float) -> float:
         """Returns how likely a word was at most, from 0 to 1, in what was heard between two times; 0 if nothing was."""
         with self._lock:
-            return self._most(WORDS.index(word) + 1, begin_s, end_s)
+            return self._most(_COLUMNS[word], begin_s, end_s)
 
-    def _most(self, number: int, begin_s: float, end_s: float) -> float:
+    def _most(self, column: int, begin_s: float, end_s: float) -> float:
         """The same for an output of the network. Under the lock."""
-        return max((float(each[number]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
+        return max((float(each[column]) for at_s, each in self._scores if begin_s <= at_s <= end_s), default=0.0)
 
     def likeliest(self, begin_s: float, end_s: float, *, but: Collection[str] = ()) -> SpottedPhrase | None:
-        """Returns the word that was most likely to end between two times, told or not, ``but`` for some; None if
+        """Returns the stop word that was most likely to end between two times, told or not, ``but`` for some; None if
         nothing was heard then, or three seconds have passed."""
         with self._lock:
             heard = [(at_s, scores) for at_s, scores in self._scores if begin_s <= at_s - _AFTER_S <= end_s]
-        words = [number for number in self._words if WORDS[number - 1] not in but]
-        found = [(float(scores[number]), number, at_s - _AFTER_S) for at_s, scores in heard for number in words]
+        words = [word for word in WORDS if word in self._words and word not in but]
+        found = [(float(scores[_COLUMNS[word]]), word, at_s - _AFTER_S) for at_s, scores in heard for word in words]
         if not found:
             return None
-        score, number, word_s = max(found)
-        return SpottedPhrase(WORDS[number - 1], word_s - _WORD_S, word_s, heard[-1][0], score)
+        score, word, word_s = max(found)
+        return SpottedPhrase(word, word_s - _WORD_S, word_s, heard[-1][0], score)
 
     def refuse(self, word: str) -> None:
         """Lets a word be found again at once: the one that was found did not count."""
-        self._told[WORDS.index(word) + 1] = -math.inf
+        self._told[word] = -math.inf
 
     def process(self, samples: Samples, at_s: float) -> list[SpottedPhrase]:
         """Hears the next block of the stream.
@@ -161,7 +167,7 @@ class StopNetwork:
         return found
 
     def _probabilities(self) -> NDArray[np.float32]:
-        """Of the first block that waits. Shape (2, words + 1)."""
+        """Of the first block that waits. Shape (2, columns)."""
         frames = np.lib.stride_tricks.sliding_window_view(self._sound[: _WINDOW - _HOP + _BLOCK], _WINDOW)[::_HOP]
         powers = np.square(np.abs(np.fft.rfft(frames * self._taper, _SIZE)), dtype=np.float32)
         made, self._past = self._session.run(_OUTPUTS, {"powers": powers[None], "past": self._past})
@@ -173,12 +179,12 @@ class StopNetwork:
         smoothed = self._recent.mean(axis=0)
         with self._lock:
             self._scores.append((at_s, smoothed))
-        for number in self._words:
-            score = float(smoothed[number])
-            word = WORDS[number - 1]
+        for word, column in self._words.items():
+            score = float(smoothed[column])
             if score >= LEAST[word]:
-                if at_s > self._told[number] + AGAIN_S:
+                if at_s > self._told[word] + AGAIN_S:
                     end_s = at_s - _AFTER_S
-                    found.append(SpottedPhrase(word, end_s - _WORD_S, end_s, heard_s, score, score >= SURE))
-                self._told[number] = at_s
+                    spotted = SpottedPhrase(word, end_s - _WORD_S, end_s, heard_s, score, score >= SURE)
+                    found.append(replace(spotted, waits=word in WAITS))
+                self._told[word] = at_s
         return found

@@ -36,7 +36,7 @@ class StopVotes:
     """Listens for stop words in a microphone, with the robot's own voice in it or without.
 
     Args:
-        words: Some of ``stop_network.WORDS``.
+        words: Some of ``stop_network.WORDS`` and ``WAITS``.
 
     Raises:
         RecognitionError: onnxruntime or the network's file is missing, or the file is not this network.
@@ -101,8 +101,8 @@ class StopVotes:
         return left if own else max(left, self._microphone.likely(word, begin_s, end_s))
 
     def likeliest(self, begin_s: float, end_s: float) -> SpottedPhrase | None:
-        """Returns the word that was most likely to end between two times, told or not, and not the robot's own; None if
-        nothing was heard then, or three seconds have passed."""
+        """Returns the stop word that was most likely to end between two times, told or not, and not the robot's own;
+        None if nothing was heard then, or three seconds have passed."""
         own = [word for word in self._words if self._is_own(word, begin_s, end_s)]
         found = (self._left.likeliest(begin_s, end_s), self._microphone.likeliest(begin_s, end_s, but=own))
         return max((word for word in found if word is not None), key=lambda word: word.score, default=None)
@@ -113,12 +113,13 @@ class StopVotes:
         """Lists the words but for the robot's own, after each of which another may come at once.
 
         Args:
-            unless_clear: A clear word is none of the robot's own.
+            unless_clear: A clear stop word is none of the robot's own.
         """
         own = [
             word
             for word in found
-            if self._is_own(word.phrase, word.end_s, word.end_s) and not (unless_clear and word.score >= _CLEAR)
+            if self._is_own(word.phrase, word.end_s, word.end_s)
+            and not (unless_clear and word.score >= _CLEAR and not word.waits)
         ]
         for word in own:
             network.refuse(word.phrase)

@@ -9,6 +9,7 @@ __getattr__ = front(
         "answering": "Guess guessed",
         "chimes": "Chime PEAK chime",
         "dialogue": "Dialogue LEARN_S",
+        "rest_of_turn": "RestOfTurn lacks_amount",
         "speech_queue": "SpeechHandle SpeechQueue",
         "spoken_questions": "VoicePerson",
         "spoken_reply": "HeardMessage SpokenLine SpokenReply keep_heard",

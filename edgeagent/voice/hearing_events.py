@@ -36,7 +36,7 @@ def translated(event: HearingEvent) -> Translated | None:
                 "engine": transcript.engine,
                 "understood": transcript.understood,
             }
-        case hearing.KeywordSpotted(keyword=keyword):
+        case hearing.KeywordSpotted(keyword=keyword) | hearing.WaitSpotted(keyword=keyword):
             return events.Keyword, {"phrase": keyword.phrase, "confirmed": None}
         case hearing.Trouble(part=part, text=text):
             return events.Device, {"state": "trouble", "name": f"{part}: {text}"}

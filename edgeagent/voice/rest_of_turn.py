@@ -5,14 +5,21 @@ Holds the safety latch only where a motion call is about to begin. Times are sec
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
+from edgeagent.english.inverse import inverse_normalised
+from edgeagent.english.tokens import words_of
+from edgeagent.english.word_data import is_number
 from edgeagent.robot.latch import SafetyLatch
+from edgeagent.tools import Tool
 
 _REASON: Final = "somebody who may go on"
 """Why motion is held."""
 _NUMBERS: Final = count(1)
+_AMOUNTS: Final = ("number", "integer")
 
 
 class RestOfTurn:
@@ -26,39 +33,77 @@ class RestOfTurn:
         self._latch = latch
         self._owner = f"{_REASON} {next(_NUMBERS)}"
         self._until_s: float | None = None
-        self._holds = False
+        self._amount_until_s: float | None = None
+        self._holds = self._for_amount = False
+        self._silent_until_s = -math.inf
 
     @property
     def until_s(self) -> float | None:
         """Time until which the person may go on; None: nobody may."""
-        return self._until_s
+        return self._until_s if self._holds and not self._for_amount else self._amount_until_s
 
     @property
     def holds(self) -> bool:
         """True if motion waits for it."""
         return self._holds
 
-    def begin(self, until_s: float) -> None:
-        """Has motion that is about to begin, or waits already, wait until then."""
+    def begin(self, until_s: float, *, amount_until_s: float | None = None) -> None:
+        """Has motion that is about to begin, or waits already, wait until then; what lacks an amount until
+        ``amount_until_s``, where that is given and not sooner."""
         self._until_s = until_s
+        self._amount_until_s = until_s if amount_until_s is None else max(until_s, amount_until_s)
 
-    def hold(self) -> bool:
-        """Holds motion that is about to begin. On the tool's thread. False: nobody may go on."""
-        until_s = self._until_s
-        if until_s is None:
+    def hold(self, *, lacks_amount: bool = False) -> bool:
+        """Holds motion that is about to begin. On the tool's thread. False: nobody may go on.
+
+        Args:
+            lacks_amount: The motion has an amount that the person has not told.
+        """
+        until_s = self._amount_until_s if lacks_amount else self._until_s
+        if until_s is None or self._silent_until_s >= until_s:
             return False
+        self._for_amount = lacks_amount or (self._holds and self._for_amount)
         self._latch.hold(_REASON, owner=self._owner)
         self._holds = True
         if self._until_s is None:  # it has ended meanwhile
             self.end()
         return True
 
-    def tick(self, now_s: float) -> None:
-        """Ends it when its time has come."""
-        if self._until_s is not None and now_s >= self._until_s:
+    def tick(self, silent_until_s: float) -> None:
+        """Ends it when its time has come.
+
+        Args:
+            silent_until_s: Until when it is known that nobody has gone on.
+        """
+        self._silent_until_s = silent_until_s
+        if (until_s := self.until_s) is not None and silent_until_s >= until_s:
             self.end()
+
+    def let_begin(self) -> None:
+        """Motion that waits begins; what is called for from now on waits as before."""
+        self._holds = self._for_amount = False
+        self._latch.release(owner=self._owner)
 
     def end(self) -> None:
         """Nobody goes on: what waits begins. Any thread."""
-        self._until_s, self._holds = None, False
-        self._latch.release(owner=self._owner)
+        self._until_s = self._amount_until_s = None
+        self.let_begin()
+
+
+def lacks_amount(tool: Tool, text: str) -> bool:
+    """True if a tool takes a number, and a text tells none: "turn left"."""
+    properties = tool.parameters.get("properties")
+    kinds = {kind for schema in (properties or {}).values() for kind in _kinds(schema)}
+    return not kinds.isdisjoint(_AMOUNTS) and not any(map(is_number, words_of(inverse_normalised(text))))
+
+
+def _kinds(schema: Any) -> Iterator[str]:
+    """Types that a JSON Schema names, itself or as one of several; a server's may have any shape."""
+    if not isinstance(schema, dict):
+        return
+    kind = schema.get("type")
+    yield from [kind] if isinstance(kind, str) else [each for each in kind or () if isinstance(each, str)]
+    for name in ("anyOf", "oneOf"):
+        parts = schema.get(name)
+        for part in parts if isinstance(parts, list) else ():
+            yield from _kinds(part)

@@ -25,7 +25,7 @@ from edgeagent.tools import Tool
 from edgeagent.tts.mouth import Mouth
 from edgeagent.voice.announcer import Announcer, GoalReports, with_ends
 from edgeagent.voice.chimes import Chime, chime
-from edgeagent.voice.rest_of_turn import RestOfTurn
+from edgeagent.voice.rest_of_turn import RestOfTurn, lacks_amount
 from edgeagent.voice.runs import Runs
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
 from edgeagent.voice.spoken_questions import VoicePerson
@@ -85,6 +85,8 @@ class RobotSide:
         self.ready = True
         """Set from outside: False while the model is not warm yet, and an answer would take long."""
         self.rest = RestOfTurn(latch)
+        self._asked_for = ""
+        """What the model was asked last."""
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""
@@ -242,7 +244,7 @@ class RobotSide:
         first = self.runs.unnoticed if unfinished else ""
         if first and self.runs.discard(_DISCARD_S):
             text = f"{first} {text}"
-        answers = self.has_asked
+        self._asked_for, answers = text, self.has_asked
         if self.runs.unheard_report:
             self._guard.hears(text, spoken=spoken, answers=answers)
             self.runs.add(text)
@@ -260,11 +262,8 @@ class RobotSide:
 
     def _begin_what_waits(self) -> None:
         """Motion that waits for the rest of a turn begins: what follows is about something else."""
-        until_s = self.rest.until_s
-        self.rest.end()
+        self.rest.let_begin()
         self.runs.await_motion(_BEGIN_S)
-        if until_s is not None:
-            self.rest.begin(until_s)
 
     def forget_what_waits(self, asked: str) -> bool:
         """Undoes the last run if its motion waits for the rest of the turn, or nothing is known of it. True if it did.
@@ -377,7 +376,8 @@ class RobotSide:
 
     def _begin_motion(self, call: ToolCall, tool: Tool) -> None:
         """Has motion wait for the rest of what a person says, and tells of it meanwhile."""
-        if self.rest.hold() and tool.traits.is_skill and not tool.traits.destructive:
+        held = self.rest.hold(lacks_amount=lacks_amount(tool, self._asked_for))
+        if held and tool.traits.is_skill and not tool.traits.destructive:
             self._announcer.begins(call)
 
     def _asked(self) -> None:

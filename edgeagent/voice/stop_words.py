@@ -50,6 +50,8 @@ that were neither understood nor spotted, in noise at 10 dB, 16 have more; of 24
 _OWN_S: Final = 1.2
 """Seconds before the end of a word in which the robot may have begun to say it: its length, as much as the spotter may
 be late, and the way through the room."""
+_BEYOND_S: Final = 0.3
+"""A phrase may end so much after its speech: voice activity ends before the last sound of it."""
 _EARS: Final = frozenset({"ears"})
 _RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
@@ -65,6 +67,7 @@ class StopWords:
         emit: Told of the events of the voice.
         on_trip: Called where the latch was tripped already, and speech and thought are left to stop.
         on_release: Called when it was no stop word, or the robot's own.
+        on_untold: Called when motion goes on after a "hold on" that was spotted while nobody was heard to speak.
 
     Attributes:
         watch: The words that wait for their transcript.
@@ -80,11 +83,12 @@ class StopWords:
         emit: Emit,
         on_trip: Callable[[], object],
         on_release: Callable[[], object],
+        on_untold: Callable[[], object],
     ) -> None:
         self.watch = StopWatch(phrases, stops)
         self._phrases, self._stops = phrases, stops
         self._latch, self._robot, self._emit = latch, robot, emit
-        self._on_trip, self._on_release = on_trip, on_release
+        self._on_trip, self._on_release, self._on_untold = on_trip, on_release, on_untold
         number = next(_NUMBERS)
         self._word, self._deafness, self._person = f"{_WORD} {number}", f"{_DEAF} {number}", f"{WAIT} {number}"
         self._pause = f"{_UNCLEAR} {number}"
@@ -99,6 +103,8 @@ class StopWords:
         self._motion_waits = False
         self._paused_s: float | None = None
         """When words that were not understood were heard last; None: motion does not wait for them."""
+        self._untold_s: float | None = None
+        """End of a phrase that was spotted, for which motion waits, and of which no transcript has told yet."""
 
     def close(self) -> None:
         """Holds nothing more."""
@@ -176,7 +182,10 @@ class StopWords:
     def tick(self, now_s: float, turn: Turn | None) -> None:
         """Time decides where nothing else does, and ends a pause."""
         if (paused_s := self._paused_s) is not None and now_s - paused_s >= PAUSE_S:
+            untold = self._untold_s is not None and turn is None and self._robot.runs.moves
             self.end_pause()
+            if untold:
+                self._on_untold()
         outcome = self.watch.due(now_s, moves=self._robot.runs.moves, acts=self._acts)
         self._decided(outcome, turn, by_words=self.watch.was_said)
 
@@ -299,7 +308,7 @@ class StopWords:
 
     def wait(self, now_s: float) -> None:
         """Holds speech until ``speak_on``, and motion until ``move_on``; motion only where some may come."""
-        self._waits_s = now_s
+        self._waits_s, self._untold_s = now_s, None
         if self._robot.runs.active or self._robot.runs.acting:
             self._motion_waits = True
             self._latch.hold(WAIT, owner=self._person)
@@ -322,9 +331,30 @@ class StopWords:
         self._latch.hold(_UNCLEAR, owner=self._pause)
         self._paused_s = now_s  # last, so that whoever ends it meanwhile leaves no hold that nobody ends
 
-    def end_pause(self) -> None:
-        """Motion goes on that waited for words that were not understood. Any thread."""
-        self._paused_s = None
+    def wait_spotted(self, keyword: SpottedPhrase, now_s: float) -> None:
+        """Holds motion as ``pause`` does for a phrase that makes it wait, until a transcript tells what was meant."""
+        said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
+        own = has_form(said, keyword.phrase)
+        if own or self._motion_waits or not self._robot.runs.moves or self.grade(keyword.phrase, asked=False) is None:
+            return
+        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
+        self._untold_s = keyword.end_s
+        self.pause(now_s)
+
+    def tell_words(self, ended_s: float) -> None:
+        """Notes that a transcript tells what was said until then: what it says of a phrase is nobody else's to ask."""
+        if self._untold_s is not None and ended_s >= self._untold_s - _BEYOND_S:
+            self._untold_s = None
+
+    def end_pause(self, heard_until_s: float = math.inf) -> None:
+        """Motion goes on that waited for words that were not understood. Any thread.
+
+        Args:
+            heard_until_s: Until when the words that end it were said: not those before a phrase that was spotted.
+        """
+        if (untold_s := self._untold_s) is not None and heard_until_s < untold_s - _BEYOND_S:
+            return
+        self._paused_s = self._untold_s = None
         self._latch.release(owner=self._pause)
 
     def has_waited(self, now_s: float, spoken_s: float) -> bool:

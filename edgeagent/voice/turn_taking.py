@@ -50,6 +50,8 @@ _BESIDE: Final = frozenset({Control.LOUDER, Control.QUIETER, Control.VOLUME})
 """Controls that are obeyed while the robot goes on speaking."""
 _REST_S: Final = 4.0
 """Seconds of speech that goes on after its first part was answered, in which motion that this has asked for waits."""
+_SOUND_S: Final = 0.15
+"""Seconds that a sound after a pause may take to be known for speech, as which it would go on with the turn."""
 _SILENT_S: Final = 0.3
 """A stop word that ends after so much silence of everybody else is in the robot's own voice, if it speaks. When the
 word begins the spotter does not tell well: it counts the pause before it."""
@@ -119,6 +121,7 @@ class TurnTaking:
             emit=emit,
             on_trip=lambda: self.fire(TableEvent.TRIP),
             on_release=self._go_on_after_all,
+            on_untold=lambda: robot.remark(settings.not_understood),
         )
         self._answering = Answering(robot, self.stop_words, settings)
         self._waiting = WaitingWords(self.stop_words, robot, settings, grade=self.grade, fire=self.fire)
@@ -208,7 +211,7 @@ class TurnTaking:
         """Takes an event of the ears."""
         match event:
             case hearing.Level():
-                self._tick(event.now_s)
+                self._tick(event.now_s, loud=event.loud)
             case hearing.SpeechStarted():
                 self._begin(event)
             case hearing.SpeechResumed():
@@ -230,6 +233,8 @@ class TurnTaking:
                 self._understand(event)
             case hearing.KeywordSpotted():
                 self._spot(event.keyword)
+            case hearing.WaitSpotted():
+                self.stop_words.wait_spotted(event.keyword, self._now_s)
             case hearing.Trouble():
                 self._tell(event)
                 if event.part == "device":
@@ -330,6 +335,8 @@ class TurnTaking:
 
     def _take_final(self, event: hearing.FinalTranscript) -> None:
         last, believed = self._last, self._believed(event)
+        if event.transcript.text:
+            self.stop_words.tell_words(event.at_s)
         self._tell(replace(event, transcript=believed))
         if event.utterance in self._late:
             self._understand_late(event, self._late.pop(event.utterance))
@@ -441,7 +448,7 @@ class TurnTaking:
         else:
             self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
         if turn.transcript.understood:
-            self.stop_words.end_pause()
+            self.stop_words.end_pause(math.inf if turn.soft_end_s is None else turn.soft_end_s)
         self._closing = None
         if self._answered is None:  # it can't go on: what follows is another turn
             self._ears.hard_end_ms = 0
@@ -481,9 +488,10 @@ class TurnTaking:
         elif called is not None:
             self._emit(events.Keyword, phrase=called.phrase, confirmed=False)
 
-    def _tick(self, now_s: float) -> None:
-        """Time passes."""
+    def _tick(self, now_s: float, *, loud: bool) -> None:
+        """Time passes, in which something was ``loud``: nobody who may go on is cut off by that."""
         self._now_s = now_s
+        silent_until_s = now_s - _SOUND_S if loud else now_s
         turn, preset = self._turn, self._settings.preset
         if turn is not None:
             self._spoken_s = now_s if turn.soft_end_s is None else turn.soft_end_s
@@ -507,7 +515,7 @@ class TurnTaking:
             long = (now_s - turn.onset_s) * 1000 >= final_after_ms(preset)
             if self.state is State.HELD and long and not self.stop_words.is_about_waiting(turn.text):
                 self.fire(TableEvent.LONG_SPEECH)
-        elif turn is not None and not turn.ended and is_over(turn, preset, now_s):
+        elif turn is not None and not turn.ended and is_over(turn, preset, silent_until_s):
             self._end()
         elif self.state is State.HELD and not self.stop_words.watch.waiting and not self.stop_words.speech_waits:
             silent_s = self._since_s if turn is None or turn.soft_end_s is None else turn.soft_end_s
@@ -516,7 +524,7 @@ class TurnTaking:
         waited_s = now_s - self._since_s
         if self.state is State.LISTENING and self._settings.wake_words and waited_s >= self._settings.follow_up_s:
             self.fire(TableEvent.QUIET)
-        self._robot.rest.tick(now_s)
+        self._robot.rest.tick(silent_until_s)
         self._robot.tick(now_s, self.state)
 
     def _listen_for_loss(self) -> None:
@@ -627,10 +635,11 @@ class TurnTaking:
         if turn is None:
             return
         soft_end_s = -math.inf if turn.soft_end_s is None or not turn.utterance else turn.soft_end_s
-        until_s = soft_end_s + self._settings.preset.motion_after_ms / 1000
-        may_go_on = until_s > self._now_s and not self._robot.runs.acting
+        preset = self._settings.preset
+        until_s, amount_until_s = (soft_end_s + ms / 1000 for ms in (preset.motion_after_ms, preset.amount_after_ms))
+        may_go_on = max(until_s, amount_until_s) > self._now_s and not self._robot.runs.acting
         if may_go_on:
-            self._robot.rest.begin(until_s)
+            self._robot.rest.begin(until_s, amount_until_s=amount_until_s)
         control = self._answering.answer(turn, self._now_s)
         if not may_go_on:
             self._robot.rest.end()
@@ -673,6 +682,7 @@ class TurnTaking:
             self._late[self._turn.utterance] = self._turn
         self._turn = self._answered = None
         self._answering.forget()
+        self.stop_words.end_pause()
         for turn in self._late.values():
             turn.dismissed = True
         self._weighing.end()

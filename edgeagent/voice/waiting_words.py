@@ -23,8 +23,8 @@ _LAST: Final = 2
 """Words at the end of up to four doubtful ones that make motion wait if they are a stop phrase: "hold on" was heard as
 "going to hold on". None of 194 doubtful utterances of talk in noise at 10 dB ends so."""
 _BRIEF_S: Final = 1.2
-"""Seconds up to which speech may be nothing but a phrase that stops or holds, however many doubtful words are made of it:
-"yeah" was heard eight times in a slow "cancel that"."""
+"""Seconds up to which speech may be nothing but a phrase that stops or holds, however many doubtful words are made of
+it: "yeah" was heard eight times in a slow "cancel that"."""
 _LEAST_WORD: Final = 0.05
 """Least confidence of a doubtful "wait" or "no". Of the same 84 none was heard as one; said by synthetic voices, in
 noise and over the robot's, most had 0.06 to 0.8."""
@@ -89,8 +89,8 @@ class WaitingWords:
     def _doubtful(self, turn: Turn, transcript: RecognisedText, now_s: float) -> bool:
         """Makes motion wait for a probable "stop", "wait" or "no", and says so: who is unsure stops moving.
 
-        False: the words are neither, nor may they be. Few words, brief ones, or none where somebody has spoken, may have
-        been anything: motion waits for a moment, in which the robot asks to hear the words again.
+        False: the words are neither, nor may they be. Few words, brief ones, or none where somebody has spoken, may
+        have been anything: motion waits for a moment, in which the robot asks to hear the words again.
         """
         if not self._robot.runs.moves:
             return False

@@ -67,6 +67,10 @@ def test_a_word_with_a_threshold_of_the_builders_is_pocketsphinxs_alone() -> Non
         spotter.close()
 
 
+def test_a_phrase_that_makes_motion_wait_is_told_as_well(heard: Heard) -> None:
+    assert heard.hear(clip("hold on", "heart")[0]) == ["hold on"]
+
+
 def test_pocketsphinx_is_not_believed_where_the_network_finds_nothing_like_the_word(heard: Heard) -> None:
     heard.spotter.flush()
     heard.spotter.feed(np.random.default_rng(0).normal(0, 0.02, 2 * RATE_HZ).astype(np.float32), BEFORE_S)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from edgeagent.audio import Samples
 from edgeagent.errors import RecognitionError
-from edgeagent.stt import STOP_WORDS, WORDS, SpottedPhrase, StopNetwork, learnt
+from edgeagent.stt import STOP_WORDS, WAITS, WORDS, SpottedPhrase, StopNetwork, learnt
 from edgeagent.testing import synthesised
 
 RATE_HZ = 16_000
@@ -61,6 +61,31 @@ def test_each_word_is_heard_once_and_soon_in_voices_it_was_trained_on_and_others
     assert found[0].heard_s <= end_s + SOON_S
     assert found[0].end_s == pytest.approx(end_s, abs=0.3)
     assert found[0].start_s < found[0].end_s
+
+
+@pytest.mark.parametrize("voice", ["heart", "slt", "rms", "en-us", "en-gb-x-gbclan"])
+@pytest.mark.parametrize("phrase", WAITS)
+def test_each_phrase_that_makes_motion_wait_is_heard_once_and_soon(phrase: str, voice: str) -> None:
+    sound, end_s = clip(phrase, voice)
+    found = heard(StopNetwork((*WORDS, *WAITS)), sound)
+    assert [each.phrase for each in found] == [phrase]
+    assert found[0].heard_s <= end_s + SOON_S
+
+
+@pytest.mark.parametrize("voice", ["heart", "rms"])
+def test_talk_without_such_a_phrase_is_none(voice: str) -> None:
+    network = StopNetwork(WAITS)
+    assert not [(text, each.phrase) for text in TALK for each in heard(network, clip(text, voice)[0])]
+
+
+def test_a_phrase_that_makes_motion_wait_is_never_the_likeliest_stop_word() -> None:
+    network = StopNetwork((*WORDS, *WAITS))
+    sound, end_s = clip("hold on", "heart")
+    assert [each.phrase for each in heard(network, sound)] == ["hold on"]
+    word = network.likeliest(end_s - 0.5, end_s + SOON_S)
+    assert word is not None
+    assert word.phrase in WORDS
+    assert word.score < 0.5
 
 
 @pytest.mark.parametrize("voice", ["heart", "rms"])

@@ -31,6 +31,8 @@ class PlayedEars:
         self.doubted: Sequence[str] = ()
         self.looks: list[Sequence[str]] = []
         self.now_s = 0.0
+        self.level_db = -60.0
+        """How loud it is in a room whose floor is at -60 dB."""
         self.listening = True
         self.played: list[Samples] = []
         self._fill: Fill | None = None
@@ -62,7 +64,7 @@ class PlayedEars:
         self.blocks += 1
         self.now_s += BLOCK / RATE_HZ
         if len(self.played) % 5 == 0:
-            self.on_event(hearing.Level(self.now_s, -60.0, -60.0, voiced=False, far_active=False))
+            self.on_event(hearing.Level(self.now_s, self.level_db, -60.0, voiced=False, far_active=False))
 
 
 class Stage:
@@ -188,6 +190,11 @@ class Stage:
         """The spotter hears a phrase that ends now."""
         keyword = SpottedPhrase(phrase, self.now_s - 0.3, self.now_s, self.now_s, 0.9)
         self.tell(hearing.KeywordSpotted(keyword))
+
+    def spot_wait(self, phrase: str) -> None:
+        """The network hears a phrase that makes motion wait, which ends now."""
+        keyword = SpottedPhrase(phrase, self.now_s - 0.3, self.now_s, self.now_s, 0.9, waits=True)
+        self.tell(hearing.WaitSpotted(keyword))
 
     def kinds(self) -> list[str]:
         """The kinds of the voice's events so far, without those of the runs."""

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from edgeagent import Agent, GoalHandle, skill
+from edgeagent import Agent, GoalHandle, skill, tool
 from edgeagent.llm import LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import RecognisedText, hearing
 from edgeagent.testing import call
-from edgeagent.voice import PRESETS, AnnouncerSettings, State
+from edgeagent.tools import SchemaSignature, Tool, ToolTraits
+from edgeagent.voice import PRESETS, AnnouncerSettings, RestOfTurn, State, lacks_amount
 
 from .scenes import Waiting, latch, quiet, transcribed, until
 from .stage import Stage
 
-AFTER_S = PRESETS["balanced"].motion_after_ms / 1000
+AFTER_S = 0.6
+"""Long enough for the robot to tell of the motion."""
+SETTINGS = quiet(
+    preset=replace(PRESETS["balanced"], motion_after_ms=1000 * AFTER_S), announcer=AnnouncerSettings(again_s=0)
+)
 
 
 def _reply(request: LLMRequest) -> Any:
@@ -43,7 +49,7 @@ class Turner(Stage):
             return "turned"
 
         agent = Agent("robi", tools=[turn], latch=SafetyLatch())
-        super().__init__(*[_reply] * 9, agent=agent, settings=quiet(announcer=AnnouncerSettings(again_s=0)))
+        super().__init__(*[_reply] * 9, agent=agent, settings=SETTINGS)
 
     def turn_left(self, *, aloud: bool = False) -> None:
         """Somebody says "turn left", and pauses until the model has called for it, or the robot says so."""
@@ -83,6 +89,94 @@ def test_motion_begins_at_once_where_the_utterance_is_over() -> None:
         stage.pause("turn left")
         stage.end()
         assert until(lambda: stage.turned == ["left"])
+
+
+@pytest.mark.parametrize(
+    ("text", "after_s"),
+    [("turn left", 0.8), ("turn left 90 degrees", AFTER_S), ("turn left ninety degrees", AFTER_S)],
+)
+def test_motion_waits_longer_for_an_amount_that_was_not_told(text: str, after_s: float) -> None:
+    turned: list[float] = []
+
+    @tool(motion=True)
+    def turn(degrees: float | None = None) -> str:
+        """Turns."""
+        turned.append(degrees or 0.0)
+        return "turned"
+
+    preset = replace(SETTINGS.preset, amount_after_ms=800)
+    agent = Agent("robi", tools=[turn], latch=SafetyLatch())
+    reply = [call("turn", degrees=90)]
+    with Stage(reply, "Turned.", agent=agent, settings=replace(SETTINGS, preset=preset)) as stage:
+        stage.begin()
+        stage.pass_s(0.4)
+        stage.pause(text)
+        paused_s = stage.now_s
+        stage.pass_until(lambda: bool(turned))
+        assert stage.now_s - paused_s == pytest.approx(after_s, abs=0.1)
+
+
+def test_of_two_motions_at_once_the_one_that_lacks_an_amount_is_waited_for() -> None:
+    rest = RestOfTurn(SafetyLatch())
+    rest.begin(1.4, amount_until_s=1.6)
+    assert rest.hold(lacks_amount=True)
+    assert rest.hold()
+    rest.tick(1.5)
+    assert rest.holds
+    rest.tick(1.6)
+    assert not rest.holds
+
+
+def test_motion_that_begins_leaves_the_time_of_what_is_asked_next() -> None:
+    rest = RestOfTurn(latch := SafetyLatch())
+    rest.begin(1.4, amount_until_s=1.6)
+    assert rest.hold()
+    rest.begin(2.4, amount_until_s=2.6)
+    rest.let_begin()
+    assert latch.state == "free"
+    rest.tick(2.5)
+    assert not rest.hold()
+    assert rest.hold(lacks_amount=True)
+
+
+def test_motion_that_is_called_for_while_something_sounds_waits_as_well() -> None:
+    rest = RestOfTurn(SafetyLatch())
+    rest.begin(1.4)
+    rest.tick(1.45 - 0.15)
+    assert rest.hold()
+
+
+@pytest.mark.parametrize(
+    ("schema", "lacks"),
+    [
+        ({"type": "number"}, True),
+        ({"type": ["integer", "null"]}, True),
+        ({"anyOf": [{"type": "number"}, {"type": "null"}, True]}, True),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, True),
+        ({"type": "string"}, False),
+        ({"type": None, "anyOf": None}, False),
+        (True, False),
+    ],
+)
+def test_a_number_that_a_tool_takes_is_found_in_any_schema(schema: object, lacks: bool) -> None:
+    signature = SchemaSignature({"type": "object", "properties": {"much": schema}}, description="Moves.", injected={})
+    made = Tool(lambda arguments, context: "ok", ToolTraits(motion=True), name="move", signature=signature)
+    assert lacks_amount(made, "move on") is lacks
+    assert not lacks_amount(made, "move on by 2 metres")
+
+
+def test_sound_after_a_pause_may_be_speech_before_it_is_known_for_that() -> None:
+    with Turner() as stage:
+        stage.begin()
+        stage.pass_s(0.4)
+        stage.pause("turn left")
+        paused_s = stage.now_s
+        stage.ears.level_db = -50.0
+        stage.pass_until(lambda: bool(stage.llm.requests))
+        asked_s = stage.now_s
+        assert asked_s - paused_s == pytest.approx(SETTINGS.preset.command_end_ms / 1000 + 0.15, abs=0.06)
+        stage.pass_until(lambda: stage.turned == ["left"])
+        assert stage.now_s - paused_s == pytest.approx(AFTER_S + 0.15, abs=0.06)
 
 
 def test_what_is_typed_moves_at_once() -> None:

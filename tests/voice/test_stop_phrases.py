@@ -9,12 +9,12 @@ import pytest
 from edgeagent import Agent, Options, skill
 from edgeagent.english import Phrases
 from edgeagent.robot import SafetyLatch
-from edgeagent.stt import hearing
+from edgeagent.stt import WAITS, hearing
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import GoalHandle
 from edgeagent.voice import AFTER_SPEECH_S, PAUSE_S, PRESETS, PROBABLE, SUSPECTED, WAIT_S, State
 
-from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, quiet, until
+from .scenes import LIMIT_S, LONG, QUIET, count_to_sixteen, latch, latched, late, quiet, transcribed, until
 from .stage import Stage
 
 Way = Callable[[Stage, str], None]
@@ -368,6 +368,114 @@ def test_a_voice_of_which_no_word_is_known_holds_what_drives_for_a_moment_and_no
     driving.pass_s(PAUSE_S)
     assert until(lambda: base.notes == ["pause", "resume"])
     assert [event for event in driving.log[before:] if event.kind == "voice_state" and event.new == "speaking"] == []
+
+
+def asked_again(stage: Stage) -> int:
+    """How often the robot has said that it has not understood."""
+    return len([event for event in stage.log if event.kind == "heard" and "did not understand" in event.text])
+
+
+@pytest.mark.parametrize("phrase", WAITS)
+def test_a_phrase_that_is_spotted_holds_what_drives_for_a_moment_and_is_asked_about_if_nobody_was_heard(
+    driving: Stage, base: Base, phrase: str
+) -> None:
+    driving.spot_wait(phrase)
+    assert until(lambda: base.notes == ["pause"])
+    assert [(event.phrase, event.confirmed) for event in driving.log if event.kind == "keyword"] == [(phrase, None)]
+    driving.pass_s(PAUSE_S - 0.2)
+    assert base.notes == ["pause"]
+    driving.pass_until(lambda: driving.state is State.SPEAKING)
+    assert until(lambda: base.notes == ["pause", "resume"])
+    driving.pass_until(lambda: asked_again(driving) == 1)
+    assert driving.dialogue.robot.runs.acting
+
+
+@pytest.mark.parametrize(
+    ("text", "understood", "notes"),
+    [
+        ("hold on", True, ["pause"]),
+        ("cancel that", True, ["pause", "stop"]),
+        ("what time is it", True, ["pause", "resume"]),
+        ("she told on her brother today", False, ["pause", "resume"]),
+    ],
+)
+def test_the_words_tell_what_a_phrase_that_was_spotted_meant(
+    driving: Stage, base: Base, text: str, understood: bool, notes: list[str]
+) -> None:
+    driving.begin()
+    driving.pass_s(1.5)
+    driving.spot_wait("hold on")
+    assert until(lambda: base.notes == ["pause"])
+    driving.pause(text, understood=understood)
+    driving.pass_s(0.2)
+    driving.end()
+    driving.pass_s(PAUSE_S + 2.0)
+    assert until(lambda: base.notes == notes), base.notes
+    assert asked_again(driving) == int(not understood), "what a transcript tells is not asked about once more"
+
+
+def test_who_speaks_on_after_a_phrase_that_was_spotted_is_not_asked_before_the_end(driving: Stage, base: Base) -> None:
+    driving.begin()
+    driving.pass_s(0.5)
+    driving.spot_wait("wait")
+    driving.pass_s(PAUSE_S + 0.5)
+    driving.pause("wait until the lady with the dog has passed")
+    driving.pass_s(0.2)
+    driving.end()
+    driving.pass_s(4.0)
+    assert asked_again(driving) == 0
+
+
+def test_late_words_from_before_a_phrase_that_was_spotted_tell_nothing_of_it(driving: Stage, base: Base) -> None:
+    first, ended_s = late(driving)
+    driving.spot_wait("hold on")
+    assert until(lambda: base.notes == ["pause"])
+    transcribed(driving, first, "what a nice day", ended_s)
+    driving.pass_s(0.3)
+    assert base.notes == ["pause"]
+
+
+@pytest.mark.parametrize("spots", [True, False], ids=["it is spotted first", "it is spotted late"])
+def test_a_wait_that_was_understood_is_not_asked_about(driving: Stage, spots: bool) -> None:
+    if spots:
+        driving.spot_wait("wait")
+        driving.dialogue.hear("wait", typed=True)
+    else:
+        driving.say("wait")
+        driving.spot_wait("wait")
+    driving.pass_s(PAUSE_S + 0.5)
+    driving.say("continue")
+    driving.pass_s(PAUSE_S + 2.0)
+    assert asked_again(driving) == 0
+
+
+@pytest.mark.parametrize("ends", ["stop", "rearm", "lost"])
+def test_a_phrase_that_was_spotted_is_not_asked_about_where_something_else_decides(driving: Stage, ends: str) -> None:
+    driving.spot_wait("wait")
+    if ends == "stop":
+        driving.say("stop")
+    elif ends == "rearm":
+        driving.dialogue.rearm()
+    else:
+        driving.tell(hearing.Trouble("device", "the microphone is gone"))
+    driving.pass_s(PAUSE_S + 2.0)
+    assert asked_again(driving) == 0
+
+
+def test_a_phrase_that_the_robot_itself_has_said_holds_nothing(driving: Stage, base: Base) -> None:
+    driving.dialogue.say("Please hold on.")
+    driving.pass_until(lambda: "hold on" in driving.dialogue.robot.queue.said_between(0.0, driving.now_s))
+    driving.spot_wait("hold on")
+    driving.pass_s(0.3)
+    assert base.notes == []
+
+
+def test_a_phrase_that_is_spotted_does_nothing_where_nothing_moves(base: Base) -> None:
+    with Stage("Okay.", agent=base.agent, settings=quiet()) as stage:
+        stage.spot_wait("wait")
+        assert latch(stage) == "free"
+        stage.pass_s(PAUSE_S + 0.5)
+        assert stage.kinds() == []
 
 
 def test_words_that_are_understood_end_the_pause(driving: Stage, base: Base) -> None:

@@ -19,7 +19,8 @@ from torch import Tensor
 from edgeagent.audio import EchoCanceller
 
 RATE_HZ: Final = 16_000
-WORDS: Final = ("stop", "halt", "freeze")
+WORDS: Final = 3
+"""How many words the network has, and how many phrases its second part has: ``speak.WORDS`` and ``WAITS``."""
 SECONDS: Final = 2.24
 COUNT: Final = round(SECONDS * RATE_HZ)
 STEPS: Final = round(SECONDS * 50)
@@ -75,10 +76,16 @@ class Pool:
 
 
 class Clips:
-    """The clips of ``speak.py``: all sound in one row, and where each clip of it is."""
+    """The clips of ``speak.py``: all sound in one row, and where each clip of it is.
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        listed = json.loads((folder / "examples.json").read_text())
+    Args:
+        folder: What ``speak.py`` wrote.
+        seed: Of what is drawn.
+        waits: The phrases that make motion wait are what is to be heard; the stop words are talk then.
+    """
+
+    def __init__(self, folder: Path, seed: int, *, waits: bool = False) -> None:
+        listed = _of_part(json.loads((folder / "examples.json").read_text()), waits=waits)
         files = sorted({each["file"] for each in listed})
         sounds = [np.load(folder / f"{file}.npy") for file in files]
         offsets = dict(zip(files, np.cumsum([0, *map(len, sounds)]), strict=False))
@@ -312,6 +319,17 @@ def _levelled(sound: Tensor) -> Tensor:
     """At an RMS of about 1 where there is sound, give or take what a person varies."""
     loud = sound.square().sum(1) / (sound.abs() > 1e-3).sum(1).clamp(min=1_000)
     return sound / loud.sqrt().clamp(min=1e-3)[:, None]
+
+
+def _of_part(listed: list[dict[str, Any]], *, waits: bool) -> list[dict[str, Any]]:
+    """The clips with the classes of a part of the network; what is a word of the other part is talk."""
+    made = []
+    for each in listed:
+        kind = each["kind"] - WORDS if waits else each["kind"]
+        if waits and kind <= 0 and "wait" in each["text"]:  # "wait, stop": nothing is known of where it ends
+            continue
+        made.append(each | {"kind": kind if 0 < kind <= WORDS else 0})
+    return made
 
 
 def _weights(listed: list[dict[str, Any]]) -> Tensor:

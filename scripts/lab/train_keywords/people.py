@@ -24,6 +24,8 @@ RECORDINGS: Final = {
     "ktuberling": ("ktuberling/sounds", "*.wav"),
 }
 """Folder and files of a package. The first has a speaker in each of its own folders, and prompts in five languages."""
+_WAITS: Final = ("wait", "hold")
+"""In the names of files in which a person says one of ``speak.WAITS``."""
 Clip = np.ndarray[Any, Any]
 """16-bit samples at 16 kHz."""
 
@@ -35,7 +37,7 @@ def recordings(packages: Path) -> Iterator[tuple[str, list[Clip]]]:
         files: dict[str, list[Path]] = {}
         for file in sorted(root.rglob(pattern)):
             speaker = file.relative_to(root).parts[0] if name == "asterisk" else ""
-            if "silence" not in file.parts:
+            if "silence" not in file.parts and not any(word in file.name for word in _WAITS):
                 files.setdefault(f"{name}-{speaker}" if speaker else name, []).append(file)
         for speaker, its in files.items():
             with ThreadPoolExecutor(2) as pool:

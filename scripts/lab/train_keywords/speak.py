@@ -26,6 +26,8 @@ from edgeagent.testing import NATURAL_VOICES, synthesised
 
 RATE_HZ: Final = 16_000
 WORDS: Final = ("stop", "halt", "freeze")
+WAITS: Final = ("wait", "hold on", "cancel that")
+"""Phrases that make motion wait for a moment."""
 HELD_OUT: Final = ("en-gb-x-gbclan", "en-us+f3", "en-gb-x-gbclan+m3")
 """Voices by which nothing is trained, for measuring."""
 FLITE: Final = ("kal", "slt", "awb", "rms")
@@ -46,6 +48,8 @@ BEGINNING: Final = (
     "{} that",
     "{} there",
 )
+WAITING: Final = ("{} please", "{} now", "{} a second", "{} a moment")
+"""What stands behind one of ``WAITS``; before it may stand what ends in a stop word."""
 ALIKE: Final = (
     "top shop step stock stuff star start stomp stoop stab spot stamp staff store stall hop drop prop crop chop swap "
     "stopped stopping stopper storm stand steps stick stack stub soft scott strap strip spark stalk stark hot hall "
@@ -53,6 +57,21 @@ ALIKE: Final = (
     "wall all hard halo free breeze trees please cheese fries freed frozen phrase fruit sneeze squeeze fleas "
     "priest three frame fridge freezer freezing friend fresh freedom breathe reef reeves knees these fee feeds first"
 ).split()
+ALIKE_WAITS: Final = tuple(
+    " ".join(words.split())
+    for words in """
+    weight, way, white, what, wet, where, eight, late, rate, gate, great, bait, date, wade, wake, wave, away, quite,
+    we, with it, the weight, a way, that way, this way, by the way, which way, what a day, eight o'clock, they ate,
+    the gate, too late, it's great, hold, hold it, hold the door, hold my cup, hold that, hold her, old one, an old
+    one, the whole one, hole in, hello, hello on, told on, called on, home, going on, go on, come on, carry on, turn on,
+    turn it on, put it on, what's on, go home, all gone, from now on, later on, and so on, move on, drive on, call
+    mom, golden, olden, can, can't, can so, candle, the candle, cancer, council, counsel, castle, camel, channel,
+    handle, handle that, can sell that, can tell that, can spell that, can see that, cans of that, do that, like that,
+    what's that, take that, drop that, call that, catch that, paint that, count that, can add,
+    can set it, how about that, after that
+    """.split(",")
+)
+"""What sounds like one of ``WAITS``."""
 SHORT: Final = tuple(
     " ".join(words.split())
     for words in """
@@ -96,7 +115,7 @@ ORDERS: Final = tuple(
 _ORDERED: Final = 4.0
 """How often an order is drawn, beside other talk."""
 FRAMES: Final = ("{}", "{}!", "please {}", "no, {}", "robot {}", "{} now", "{} it", "{} there", "the {}", "{}, {}")
-_KEYWORD: Final = re.compile(r"\b(stop|halt|freeze|frees|frieze)s?\b", re.IGNORECASE)
+_KEYWORD: Final = re.compile(r"\b((stop|halt|freeze|frees|frieze)s?|a?wait\w*|hold on|cancel\w*)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +123,7 @@ class Spoken:
     """Description of a clip.
 
     Attributes:
-        kind: The word's number in ``WORDS``, from 1; 0 where there is none.
+        kind: The word's number in ``WORDS`` and ``WAITS``, from 1; 0 where there is none.
         at: "end" or "begin": where the word stands.
         word_s: Length of the word by itself.
         weight: How often it is drawn, beside others of its voice.
@@ -153,14 +172,17 @@ def clips(voice: str, talk: Sequence[str]) -> Iterator[tuple[Spoken, np.ndarray[
     natural = voice in NATURAL_VOICES
     many = 3.0 if natural else 1.5 if voice in FLITE else 0.25
     for tempo in TEMPI:
-        for kind, word in enumerate(WORDS, start=1):
+        for kind, word in enumerate((*WORDS, *WAITS), start=1):
             alone = synthesised(word, voice, RATE_HZ, tempo=tempo)
-            forms = [(form, "end") for form in ENDING] + [(form, "begin") for form in BEGINNING]
+            behind = BEGINNING if word in WORDS else WAITING
+            forms = [(form, "end") for form in ENDING] + [(form, "begin") for form in behind]
             for form, at in forms if many > 1 else rng.sample(forms, 10):
                 text = form.replace("{}", word)
                 yield Spoken(text, kind, at, len(alone) / RATE_HZ), synthesised(text, voice, RATE_HZ, tempo=tempo)
         for word in ALIKE if many > 1 else rng.sample(ALIKE, 30):
             text = rng.choice(FRAMES).replace("{}", word)
+            yield Spoken(text), synthesised(text, voice, RATE_HZ, tempo=tempo)
+        for text in ALIKE_WAITS if many > 1 else rng.sample(ALIKE_WAITS, 30):
             yield Spoken(text), synthesised(text, voice, RATE_HZ, tempo=tempo)
         for text in ORDERS:
             yield Spoken(text, weight=_ORDERED), synthesised(text, voice, RATE_HZ, tempo=tempo)

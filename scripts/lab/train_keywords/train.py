@@ -34,7 +34,7 @@ _ALARM_STEPS: Final = 3
 def loss_of(scores: Tensor, wanted: Tensor, spans: Tensor) -> Tensor:
     """Cross entropy where the class is known; where only the span of a word is, and where there is no word, of the
     likeliest steps."""
-    weights = torch.tensor([1.0] + [_WORD] * len(WORDS))
+    weights = torch.tensor([1.0] + [_WORD] * WORDS)
     known = torch.nn.functional.nll_loss(scores.flatten(0, 1), wanted.flatten(), weights, ignore_index=-1)
     steps = torch.arange(scores.shape[1])[None, :]
     inside = (steps >= spans[:, :1]) & (steps <= spans[:, 1:2])
@@ -51,19 +51,31 @@ def loss_of(scores: Tensor, wanted: Tensor, spans: Tensor) -> Tensor:
     )
 
 
-def train(network: KeywordNetwork, batches: Batches, minutes: float, *, size: int, rate: float) -> KeywordNetwork:
-    """Trains for so long, by a rate that falls to nothing."""
-    optimiser = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=1e-3)
+def train(
+    network: KeywordNetwork, batches: Batches, minutes: float, *, size: int, rate: float, waits: bool
+) -> KeywordNetwork:
+    """Trains a part for so long, by a rate that falls to nothing. The second part leaves the first as it is; where the
+    first is trained, the second is new, and is to be trained after it."""
+    second = [*network.waits.parameters(), *network.waits_head.parameters()]
+    for parameter in network.parameters():
+        parameter.requires_grad_(not waits)
+    for parameter in second:
+        parameter.requires_grad_(waits)
+    if waits:
+        network.eval()
+        network.waits.train()
+    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    optimiser = torch.optim.AdamW(trained, lr=rate, weight_decay=1e-3)
     began_s, number, running = time.monotonic(), 0, 0.0
     while (spent_s := time.monotonic() - began_s) < minutes * 60:
         for group in optimiser.param_groups:
             group["lr"] = rate * min(1.0, (number + 1) / 200) * 0.5 * (1 + math.cos(math.pi * spent_s / minutes / 60))
         frames, wanted, spans = batches.draw(size)
-        scores, _ = network(frames)
+        scores = network(frames)[int(waits)]
         loss = loss_of(scores, wanted, spans)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 2.0)
+        torch.nn.utils.clip_grad_norm_(trained, 2.0)
         optimiser.step()
         number += 1
         running += float(loss.detach())
@@ -91,23 +103,29 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=40.0)
     parser.add_argument("--init", type=Path, help="go on from this file, such as the one that is shipped")
+    parser.add_argument(
+        "--waits", action="store_true", help="train its second part, anew, and leave the first; takes --init"
+    )
     parser.add_argument("--stretches", type=int, default=_STRETCHES)
     parser.add_argument("--over-own-voice", type=int, default=_OVER_OWN_VOICE, metavar="STRETCHES")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.waits and not arguments.init:
+        parser.error("--waits takes --init: the second part begins with what the first has learnt")
     torch.manual_seed(arguments.seed)
     began_s = time.monotonic()
-    clips = Clips(arguments.sounds, arguments.seed)
+    clips = Clips(arguments.sounds, arguments.seed, waits=arguments.waits)
     alone = clips.pool(arguments.stretches, share=_SHARE)
     twice = [clips.over_own_voice(arguments.over_own_voice, share=_SHARE)] * 2 if arguments.over_own_voice else []
     pool = Pool.joined(alone, *twice)
     noises = clips.noises(_NOISES)
     print(f"{time.monotonic() - began_s:.0f} s: {len(pool.powers)} stretches, {len(noises)} noises", flush=True)
-    network = exported(arguments.init, len(WORDS)) if arguments.init else KeywordNetwork(len(WORDS))
-    rate = _RATE_ON if arguments.init else _RATE
+    network = exported(arguments.init) if arguments.init else KeywordNetwork()
+    rate = _RATE_ON if arguments.init and not arguments.waits else _RATE
     batches = Batches(pool, noises, arguments.seed)
-    export(train(network, batches, arguments.minutes, size=arguments.batch, rate=rate), arguments.out)
+    trained = train(network, batches, arguments.minutes, size=arguments.batch, rate=rate, waits=arguments.waits)
+    export(trained, arguments.out)
 
 
 if __name__ == "__main__":
