@@ -186,7 +186,10 @@ class Transcript(VoiceEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyword(VoiceEvent):
-    """A key phrase was heard; ``confirmed`` is None until the transcript has said whether it was meant."""
+    """A key phrase was heard; ``confirmed`` is None until the transcript has said whether it was meant.
+
+    A phrase for which motion waits, such as "hold on", is told once, with None.
+    """
 
     kind: ClassVar[str] = "keyword"
     phrase: str
