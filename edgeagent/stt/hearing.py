@@ -106,6 +106,7 @@ __all__ = [
     "SpeechStarted",
     "SpottedPhrase",
     "Trouble",
+    "WaitSpotted",
 ]
 
 LEVEL_S: Final = 0.02

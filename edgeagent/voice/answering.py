@@ -86,6 +86,8 @@ class Answering:
         cancels = controlled is not None and controlled.control is Control.CANCEL
         if not cancels and self._robot.person.waiting and self._robot.person.hear(text, began_s=turn.onset_s):
             return None
+        if turn.transcript.understood:
+            self._stop_words.end_pause(now_s if turn.soft_end_s is None else turn.soft_end_s)
         # 4. A control; "continue" only allows motion if it was said after the last stop.
         if controlled is not None and self._robot.applies(controlled):
             if controlled.control is not Control.CONTINUE or self._stop_words.may_rearm(turn):

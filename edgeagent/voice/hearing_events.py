@@ -36,9 +36,9 @@ def translated(event: HearingEvent) -> Translated | None:
                 "engine": transcript.engine,
                 "understood": transcript.understood,
             }
-        case hearing.KeywordSpotted(keyword=keyword) | hearing.WaitSpotted(keyword=keyword):
+        case hearing.KeywordSpotted(keyword=keyword):
             return events.Keyword, {"phrase": keyword.phrase, "confirmed": None}
         case hearing.Trouble(part=part, text=text):
             return events.Device, {"state": "trouble", "name": f"{part}: {text}"}
-        case hearing.Level() | hearing.Judged() | hearing.EarlyLook():
+        case hearing.Level() | hearing.Judged() | hearing.EarlyLook() | hearing.WaitSpotted():
             return None

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
 
+from edgeagent.english.amounts import amounts_in
 from edgeagent.english.inverse import inverse_normalised
-from edgeagent.english.tokens import words_of
-from edgeagent.english.word_data import is_number
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.tools import Tool
 
@@ -62,7 +61,8 @@ class RestOfTurn:
         until_s = self._amount_until_s if lacks_amount else self._until_s
         if until_s is None or self._silent_until_s >= until_s:
             return False
-        self._for_amount = lacks_amount or (self._holds and self._for_amount)
+        if lacks_amount:
+            self._for_amount = True
         self._latch.hold(_REASON, owner=self._owner)
         self._holds = True
         if self._until_s is None:  # it has ended meanwhile
@@ -70,14 +70,16 @@ class RestOfTurn:
         return True
 
     def tick(self, silent_until_s: float) -> None:
-        """Ends it when its time has come.
+        """Lets motion begin when its time has come.
 
         Args:
             silent_until_s: Until when it is known that nobody has gone on.
         """
         self._silent_until_s = silent_until_s
-        if (until_s := self.until_s) is not None and silent_until_s >= until_s:
+        if self._amount_until_s is not None and silent_until_s >= self._amount_until_s:
             self.end()
+        elif self._holds and (until_s := self.until_s) is not None and silent_until_s >= until_s:
+            self.let_begin()
 
     def let_begin(self) -> None:
         """Motion that waits begins; what is called for from now on waits as before."""
@@ -91,18 +93,23 @@ class RestOfTurn:
 
 
 def lacks_amount(tool: Tool, text: str) -> bool:
-    """True if a tool takes a number, and a text tells none: "turn left"."""
+    """True if a tool takes a number, and a text tells none: "turn left".
+
+    A number is found where the schema of a parameter names it, by itself or as one of several types; what a ``$ref``
+    stands for is not looked at.
+    """
     properties = tool.parameters.get("properties")
-    kinds = {kind for schema in (properties or {}).values() for kind in _kinds(schema)}
-    return not kinds.isdisjoint(_AMOUNTS) and not any(map(is_number, words_of(inverse_normalised(text))))
+    schemas = properties.values() if isinstance(properties, dict) else ()
+    kinds = {kind for schema in schemas for kind in _kinds(schema)}
+    return not kinds.isdisjoint(_AMOUNTS) and not amounts_in(inverse_normalised(text))
 
 
 def _kinds(schema: Any) -> Iterator[str]:
-    """Types that a JSON Schema names, itself or as one of several; a server's may have any shape."""
     if not isinstance(schema, dict):
         return
     kind = schema.get("type")
-    yield from [kind] if isinstance(kind, str) else [each for each in kind or () if isinstance(each, str)]
+    kinds = kind if isinstance(kind, list) else [kind]
+    yield from (each for each in kinds if isinstance(each, str))
     for name in ("anyOf", "oneOf"):
         parts = schema.get(name)
         for part in parts if isinstance(parts, list) else ():

@@ -67,7 +67,7 @@ class StopWords:
         emit: Told of the events of the voice.
         on_trip: Called where the latch was tripped already, and speech and thought are left to stop.
         on_release: Called when it was no stop word, or the robot's own.
-        on_untold: Called when motion goes on after a "hold on" that was spotted while nobody was heard to speak.
+        on_untold: Called when motion goes on after a "hold on" that was spotted, and of which no transcript has told.
 
     Attributes:
         watch: The words that wait for their transcript.
@@ -181,10 +181,12 @@ class StopWords:
 
     def tick(self, now_s: float, turn: Turn | None) -> None:
         """Time decides where nothing else does, and ends a pause."""
-        if (paused_s := self._paused_s) is not None and now_s - paused_s >= PAUSE_S:
-            untold = self._untold_s is not None and turn is None and self._robot.runs.moves
-            self.end_pause()
-            if untold:
+        if (paused_s := self._paused_s) is not None and not 0 <= now_s - paused_s < PAUSE_S:
+            self._paused_s = None
+            self._latch.release(owner=self._pause)
+        if self._untold_s is not None and self._paused_s is None and turn is None:
+            self._untold_s = None
+            if self._robot.runs.moves:
                 self._on_untold()
         outcome = self.watch.due(now_s, moves=self._robot.runs.moves, acts=self._acts)
         self._decided(outcome, turn, by_words=self.watch.was_said)
@@ -337,9 +339,9 @@ class StopWords:
         own = has_form(said, keyword.phrase)
         if own or self._motion_waits or not self._robot.runs.moves or self.grade(keyword.phrase, asked=False) is None:
             return
-        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
         self._untold_s = keyword.end_s
         self.pause(now_s)
+        self._emit(events.Keyword, phrase=keyword.phrase, confirmed=None)
 
     def tell_words(self, ended_s: float) -> None:
         """Notes that a transcript tells what was said until then: what it says of a phrase is nobody else's to ask."""

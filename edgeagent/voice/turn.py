@@ -6,7 +6,6 @@ conversation's; functions are pure. Times are seconds of the device's clock.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -195,11 +194,6 @@ class Turn:
     def is_whole(self) -> bool:
         """Nothing of it was asked before."""
         return not self.lead and self.answered is None
-
-    @property
-    def spoken_s(self) -> float:
-        """Seconds from the onset until the soft end; infinite before that."""
-        return math.inf if self.soft_end_s is None else self.soft_end_s - self.onset_s
 
     @property
     def speaking(self) -> bool:

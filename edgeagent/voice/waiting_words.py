@@ -105,7 +105,9 @@ class WaitingWords:
         ends = ends and self._grade(" ".join(words[-_LAST:]), final=turn.final) is not None
         waits = probable or near or ends or any(" " in phrase.strip() for phrase in phrases)
         if not waits and not self._settings.phrases.stops.is_near_stop(rest.text):
-            if len(words) <= FEW or turn.spoken_s <= _BRIEF_S:
+            began_s = turn.began_s if whole else turn.onset_s
+            brief = turn.soft_end_s is not None and turn.soft_end_s - began_s <= _BRIEF_S
+            if brief or len(words) <= FEW:
                 self._stop_words.pause(now_s)
             return False
         again = turn.waits

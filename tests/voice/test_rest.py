@@ -127,6 +127,18 @@ def test_of_two_motions_at_once_the_one_that_lacks_an_amount_is_waited_for() -> 
     assert not rest.holds
 
 
+def test_a_motion_that_lacks_an_amount_is_waited_for_after_another_has_begun() -> None:
+    rest = RestOfTurn(latch := SafetyLatch())
+    rest.begin(1.4, amount_until_s=1.6)
+    assert rest.hold()
+    rest.tick(1.4)
+    assert latch.state == "free"
+    assert rest.hold(lacks_amount=True)
+    rest.tick(1.6)
+    assert latch.state == "free"
+    assert rest.until_s is None
+
+
 def test_motion_that_begins_leaves_the_time_of_what_is_asked_next() -> None:
     rest = RestOfTurn(latch := SafetyLatch())
     rest.begin(1.4, amount_until_s=1.6)
@@ -155,6 +167,7 @@ def test_motion_that_is_called_for_while_something_sounds_waits_as_well() -> Non
         ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, True),
         ({"type": "string"}, False),
         ({"type": None, "anyOf": None}, False),
+        ({"type": 5}, False),
         (True, False),
     ],
 )
@@ -162,7 +175,7 @@ def test_a_number_that_a_tool_takes_is_found_in_any_schema(schema: object, lacks
     signature = SchemaSignature({"type": "object", "properties": {"much": schema}}, description="Moves.", injected={})
     made = Tool(lambda arguments, context: "ok", ToolTraits(motion=True), name="move", signature=signature)
     assert lacks_amount(made, "move on") is lacks
-    assert not lacks_amount(made, "move on by 2 metres")
+    assert not any(lacks_amount(made, f"move on by {amount}") for amount in ("2 metres", "two metres", "half a metre"))
 
 
 def test_sound_after_a_pause_may_be_speech_before_it_is_known_for_that() -> None:
@@ -283,6 +296,17 @@ def test_what_is_about_something_else_leaves_the_motion_to_begin(rest: str, turn
         stage.pass_until(lambda: stage.turned == turned, 3.0)
         stage.pass_until(lambda: stage.state is State.LISTENING)
         assert latch(stage) == "free"
+
+
+def test_a_wait_that_was_spotted_and_was_none_does_not_undo_the_motion() -> None:
+    with Turner() as stage:
+        stage.turn_left()
+        stage.go_on()
+        stage.pass_s(0.3)
+        stage.spot_wait("wait")
+        stage.pass_s(0.3)
+        stage.pause("turn left louder")
+        stage.pass_until(lambda: stage.turned == ["left"], 3.0)
 
 
 def test_motion_waits_on_where_an_utterance_is_cut_for_its_length() -> None:

@@ -353,6 +353,18 @@ def test_words_that_were_not_understood_and_were_brief_hold_what_drives_for_a_mo
     assert until(lambda: base.notes == ["pause", "resume"])
 
 
+def test_speech_that_went_on_is_no_briefer_for_that(driving: Stage, base: Base) -> None:
+    driving.begin()
+    driving.pass_s(2.0)
+    driving.pause("she left the book with her brother", understood=False, confidence=0.3)
+    driving.pass_s(0.1)
+    driving.go_on()
+    driving.pass_s(0.8)
+    driving.pause("she left the book with her brother on the table", understood=False, confidence=0.3)
+    driving.pass_s(0.3)
+    assert base.notes == []
+
+
 def test_more_words_that_were_not_understood_hold_nothing(driving: Stage, base: Base) -> None:
     driving.say("she left the book with her", seconds=1.3, understood=False, confidence=0.3)
     driving.pass_s(1.0)
@@ -424,6 +436,31 @@ def test_who_speaks_on_after_a_phrase_that_was_spotted_is_not_asked_before_the_e
     driving.end()
     driving.pass_s(4.0)
     assert asked_again(driving) == 0
+
+
+def test_a_noise_after_a_phrase_that_was_spotted_does_not_tell_what_was_meant(driving: Stage) -> None:
+    driving.spot_wait("wait")
+    driving.pass_s(PAUSE_S - 0.3)
+    driving.begin()
+    driving.pass_s(0.6)
+    driving.pause("", understood=False)
+    driving.pass_s(0.2)
+    driving.end()
+    driving.pass_until(lambda: asked_again(driving) == 1)
+
+
+def test_motion_waits_already_when_a_phrase_that_was_spotted_is_told(driving: Stage) -> None:
+    states: list[str] = []
+    driving.dialogue.subscribe(lambda event: states.append(latch(driving)) if event.kind == "keyword" else None)
+    driving.spot_wait("wait")
+    assert states == ["held"]
+
+
+def test_a_clock_that_goes_back_ends_a_pause(driving: Stage, base: Base) -> None:
+    driving.spot_wait("wait")
+    driving.ears.now_s -= 30.0
+    driving.pass_s(0.1)
+    assert until(lambda: base.notes == ["pause", "resume"])
 
 
 def test_late_words_from_before_a_phrase_that_was_spotted_tell_nothing_of_it(driving: Stage, base: Base) -> None:
