@@ -22,6 +22,8 @@ from .stage import Stage
 
 AFTER_S = 0.6
 """Long enough for the robot to tell of the motion."""
+STEP_S, LATE_S = 0.02, 0.4
+"""Between two looks at the time, and what a busy machine adds."""
 SETTINGS = quiet(
     preset=replace(PRESETS["balanced"], motion_after_ms=1000 * AFTER_S), announcer=AnnouncerSettings(again_s=0)
 )
@@ -51,10 +53,12 @@ class Turner(Stage):
         agent = Agent("robi", tools=[turn], latch=SafetyLatch())
         super().__init__(*[_reply] * 9, agent=agent, settings=SETTINGS)
 
-    def turn_left(self, *, aloud: bool = False) -> None:
-        """Somebody says "turn left", and pauses until the model has called for it, or the robot says so."""
+    def turn_left(self, *, aloud: bool = False) -> float:
+        """Somebody says "turn left" until the time that it returns, and pauses until the model has called for it, or
+        the robot says so."""
         self.begin()
         self.pass_s(0.4)
+        paused_s = self.now_s
         self.pause("turn left")
         self.pass_until(lambda: bool(self.llm.requests))
         if aloud:
@@ -62,6 +66,7 @@ class Turner(Stage):
             self.pass_s(0.1)
         assert self.turned == []
         assert latch(self) == "held"
+        return paused_s
 
     @property
     def told(self) -> list[str]:
@@ -74,11 +79,9 @@ class Turner(Stage):
 
 def test_motion_begins_once_nobody_goes_on() -> None:
     with Turner() as stage:
-        stage.turn_left()
-        paused_s = stage.now_s
+        paused_s = stage.turn_left()
         stage.pass_until(lambda: stage.turned == ["left"])
-        silent_s = stage.now_s - paused_s + PRESETS["balanced"].command_end_ms / 1000
-        assert silent_s == pytest.approx(AFTER_S, abs=0.15)
+        assert AFTER_S - STEP_S <= stage.now_s - paused_s < AFTER_S + LATE_S
         assert latch(stage) == "free"
 
 
@@ -93,7 +96,7 @@ def test_motion_begins_at_once_where_the_utterance_is_over() -> None:
 
 @pytest.mark.parametrize(
     ("text", "after_s"),
-    [("turn left", 0.8), ("turn left 90 degrees", AFTER_S), ("turn left ninety degrees", AFTER_S)],
+    [("turn left", 1.2), ("turn left 90 degrees", AFTER_S), ("turn left ninety degrees", AFTER_S)],
 )
 def test_motion_waits_longer_for_an_amount_that_was_not_told(text: str, after_s: float) -> None:
     turned: list[float] = []
@@ -104,7 +107,7 @@ def test_motion_waits_longer_for_an_amount_that_was_not_told(text: str, after_s:
         turned.append(degrees or 0.0)
         return "turned"
 
-    preset = replace(SETTINGS.preset, amount_after_ms=800)
+    preset = replace(SETTINGS.preset, amount_after_ms=1200)
     agent = Agent("robi", tools=[turn], latch=SafetyLatch())
     reply = [call("turn", degrees=90)]
     with Stage(reply, "Turned.", agent=agent, settings=replace(SETTINGS, preset=preset)) as stage:
@@ -113,7 +116,7 @@ def test_motion_waits_longer_for_an_amount_that_was_not_told(text: str, after_s:
         stage.pause(text)
         paused_s = stage.now_s
         stage.pass_until(lambda: bool(turned))
-        assert stage.now_s - paused_s == pytest.approx(after_s, abs=0.1)
+        assert after_s - STEP_S <= stage.now_s - paused_s < after_s + LATE_S
 
 
 def test_of_two_motions_at_once_the_one_that_lacks_an_amount_is_waited_for() -> None:
@@ -186,10 +189,10 @@ def test_sound_after_a_pause_may_be_speech_before_it_is_known_for_that() -> None
         paused_s = stage.now_s
         stage.ears.level_db = -50.0
         stage.pass_until(lambda: bool(stage.llm.requests))
-        asked_s = stage.now_s
-        assert asked_s - paused_s == pytest.approx(SETTINGS.preset.command_end_ms / 1000 + 0.15, abs=0.06)
+        sound_s = 0.15 - STEP_S
+        assert stage.now_s - paused_s >= SETTINGS.preset.command_end_ms / 1000 + sound_s
         stage.pass_until(lambda: stage.turned == ["left"])
-        assert stage.now_s - paused_s == pytest.approx(AFTER_S + 0.15, abs=0.06)
+        assert AFTER_S + sound_s <= stage.now_s - paused_s < AFTER_S + sound_s + LATE_S
 
 
 def test_what_is_typed_moves_at_once() -> None:
@@ -305,8 +308,9 @@ def test_a_wait_that_was_spotted_and_was_none_does_not_undo_the_motion() -> None
         stage.pass_s(0.3)
         stage.spot_wait("wait")
         stage.pass_s(0.3)
-        stage.pause("turn left louder")
-        stage.pass_until(lambda: stage.turned == ["left"], 3.0)
+        stage.pause("turn left what time is it")
+        stage.pass_until(lambda: bool(stage.turned), 3.0)
+        assert stage.turned[0] == "left"
 
 
 def test_motion_waits_on_where_an_utterance_is_cut_for_its_length() -> None:
