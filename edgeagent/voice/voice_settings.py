@@ -48,7 +48,8 @@ class Preset:
     """... after a phrase that is not finished: "drive to the"."""
     motion_after_ms: float
     """Silence after a spoken turn until motion that it asks for begins, sound of up to 150 aside. Of 11 corrections by
-    joe, such as "go to the kitchen, no, the bedroom", the pause is up to 340 long, by five other voices up to 200."""
+    joe, such as "go to the kitchen, no, the bedroom", the pause is up to 340 long, by five other voices up to 200: what
+    sounds in that time is waited for."""
     amount_after_ms: float
     """The same where that motion has an amount which was not told: "ninety degrees" may follow "turn left"."""
     reopen_ms: float
@@ -75,8 +76,8 @@ _BALANCED: Final = Preset(
     question_end_ms=360,
     statement_end_ms=650,
     unfinished_end_ms=1300,
-    motion_after_ms=400,
-    amount_after_ms=600,
+    motion_after_ms=350,
+    amount_after_ms=450,
     reopen_ms=800,
 )
 PRESETS: Final[dict[PresetName, Preset]] = {
@@ -90,8 +91,8 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         question_end_ms=300,
         statement_end_ms=500,
         unfinished_end_ms=900,
-        motion_after_ms=300,
-        amount_after_ms=500,
+        motion_after_ms=260,
+        amount_after_ms=360,
         reopen_ms=700,
     ),
     "balanced": _BALANCED,
@@ -105,8 +106,8 @@ PRESETS: Final[dict[PresetName, Preset]] = {
         question_end_ms=550,
         statement_end_ms=900,
         unfinished_end_ms=1800,
-        motion_after_ms=600,
-        amount_after_ms=800,
+        motion_after_ms=500,
+        amount_after_ms=700,
         reopen_ms=1000,
     ),
     "off": replace(_BALANCED, hold_after_ms=math.inf, words=0, final_after_ms=math.inf, resume_after_ms=0),
