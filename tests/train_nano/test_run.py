@@ -59,7 +59,7 @@ def test_without_the_product_nothing_is_trained(root: Path) -> None:
     ("name", "steps"),
     [
         ("nano", ["train.py --run runs/try --minutes 5 --run runs/try", "export.py", "evaluate.py"]),
-        ("keywords", ["people.py", "speak.py", "train.py"]),
+        ("keywords", ["people.py", "speak.py", "train.py", "train.py"]),
         ("whisper_fixture", ["speak.py", "train.py", "check.py"]),
     ],
 )
@@ -79,3 +79,14 @@ def test_a_training_takes_its_steps(root: Path, checkout: Path, name: str, steps
         assert line.startswith(folder + step), line
         assert (checkout / "scripts" / "lab" / f"train_{name}" / step.partition(" ")[0]).is_file()
     assert any("--minutes 5" in line for line in taken)
+
+
+def test_the_second_part_of_the_stop_words_is_trained_by_itself(root: Path) -> None:
+    log = root / "log"
+    for python in (".venv/bin/python", ".venv-train/bin/python"):
+        program(root / python, f'case $1 in -c) ;; *) echo "$@" >>{log} ;; esac')
+    program(root / ".venv/bin/edgeagent", "exit 1")
+    (root / "runs/keywords/packages/usr").mkdir(parents=True)
+    assert train(root, "keywords", "--waits", "--init", "x.onnx").returncode == 0
+    (trained,) = [line for line in log.read_text().splitlines() if "train.py" in line]
+    assert trained.endswith("--waits --init x.onnx")
