@@ -99,7 +99,7 @@ class KeyPhraseSpotter:
         self.learnt = tuple(learnt(phrases))
         given = {phrase.casefold() for phrase in phrases}
         self._words = (*self.learnt, *(phrase for phrase in WAITS if phrase not in given))
-        """What the network listens for, where it does; what is given besides is PocketSphinx's."""
+        """Phrases that the network would be given; the others are PocketSphinx's alone."""
         self._network = StopVotes(self._words) if self.learnt else None
         self._telling = threading.Lock()
         self._told_s = dict.fromkeys(self._words, -math.inf)

@@ -86,7 +86,7 @@ class RobotSide:
         """Set from outside: False while the model is not warm yet, and an answer would take long."""
         self.rest = RestOfTurn(latch)
         self._asked_for = ""
-        """What the model was asked last."""
+        """Text of the last request to the model."""
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""

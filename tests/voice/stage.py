@@ -81,6 +81,7 @@ class Stage:
         self.agent = agent or Agent("robi")
         self.agent.llm = self.agent.llm or self.llm
         self.agent.latch = latch = self.agent.latch or SafetyLatch()
+        assert isinstance(latch, SafetyLatch)
         self.session = Session(self.agent)
         self.speaker = EspeakSpeaker()
         self.mouth = Mouth(self.speaker, PlaybackQueue(RATE_HZ))
@@ -89,7 +90,7 @@ class Stage:
             self.mouth,
             self._make_ears,  # type: ignore[arg-type] - test_the_played_ears_are_like_the_real_ones
             settings=settings or DialogueSettings(chimes=False),
-            latch=latch,  # type: ignore[arg-type]
+            latch=latch,
         )
         self.log: list[Any] = []
         self.dialogue.subscribe(self.log.append)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from edgeagent import Agent, GoalHandle, skill, tool
-from edgeagent.llm import LLMRequest
+from edgeagent.llm import LLM, LLMRequest
 from edgeagent.messages import Message
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import RecognisedText, hearing
@@ -370,7 +370,7 @@ def test_a_no_may_be_the_beginning_of_a_correction_while_the_motion_waits(
 def test_a_run_that_has_not_called_for_motion_yet_is_undone_where_the_rest_is_not_understood() -> None:
     with Turner() as stage:
         go = threading.Event()
-        stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment] - the rest it leaves to the model
+        stage.agent.llm = cast(LLM, Waiting(stage.llm, go))
         stage.begin()
         stage.pause("turn left")
         for _ in range(40):

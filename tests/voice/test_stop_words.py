@@ -1,10 +1,12 @@
 """A stop word halts at once, and what else is heard of it decides whether it was one."""
 
 import threading
+from typing import cast
 
 import pytest
 
 from edgeagent import Agent, tool
+from edgeagent.llm import LLM
 from edgeagent.robot import SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.testing import call
@@ -303,7 +305,7 @@ def test_a_second_stop_silences_a_robot_that_was_stopped_already() -> None:
 def test_a_stop_while_the_model_thinks_stops_the_model() -> None:
     with Stage("never said", agent=latched()) as stage:
         go = threading.Event()
-        stage.agent.llm = Waiting(stage.llm, go)  # type: ignore[assignment]
+        stage.agent.llm = cast(LLM, Waiting(stage.llm, go))
         stage.begin()
         stage.pause("tell me a story")
         stage.ears.on_event(hearing.HardEnd(stage.ears.utterance, stage.now_s, cut=False))
