@@ -5,7 +5,7 @@ from edgeagent.front import front
 __getattr__ = front(
     __name__,
     {
-        "amounts": "amounts_in amounts_of derived in_units_of orientation sign_of unit_of",
+        "amounts": "amounts_in amounts_of derived in_units_of orientation sign_of tells_amount unit_of",
         "answers": "Control Controlled control_of yes_or_no",
         "asking": "Abilities commands continues is_about_past may_ask requests_in",
         "completeness": "Phrases",

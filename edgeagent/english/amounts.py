@@ -112,6 +112,12 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
     return found
 
 
+def tells_amount(text: str) -> bool:
+    """True if a text tells how much, in numbers or otherwise: "turn around", "a bit further"."""
+    words = words_of(text)
+    return bool(amounts_of(words)) or not _LISTS.much.isdisjoint(words)
+
+
 def has_unread(words: Sequence[str], amounts: Iterable[Amount]) -> bool:
     """True if figures are among words that are no amount, and no time: 12/25, 1.5/2, 1/2/3."""
     read = {at for one in amounts for at in range(one.start, one.end)}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
 
-from edgeagent.english.amounts import amounts_in
+from edgeagent.english.amounts import tells_amount
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.robot.latch import SafetyLatch
 from edgeagent.tools import Tool
@@ -93,7 +93,7 @@ class RestOfTurn:
 
 
 def lacks_amount(tool: Tool, text: str) -> bool:
-    """True if a tool takes a number, and a text tells none: "turn left".
+    """True if a tool takes a number, and a text tells no amount: "turn left", but not "turn around".
 
     A number is found where the schema of a parameter names it, by itself or as one of several types; what a ``$ref``
     stands for is not looked at.
@@ -101,7 +101,7 @@ def lacks_amount(tool: Tool, text: str) -> bool:
     properties = tool.parameters.get("properties")
     schemas = properties.values() if isinstance(properties, dict) else ()
     kinds = {kind for schema in schemas for kind in _kinds(schema)}
-    return not kinds.isdisjoint(_AMOUNTS) and not amounts_in(inverse_normalised(text))
+    return not kinds.isdisjoint(_AMOUNTS) and not tells_amount(inverse_normalised(text))
 
 
 def _kinds(schema: Any) -> Iterator[str]:

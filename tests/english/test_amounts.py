@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orientation, sign_of, unit_of, words_of
+from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orientation, sign_of, tells_amount, unit_of, words_of
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,16 @@ from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orie
 def test_what_is_said(text: str, values: list[tuple[float, str]]) -> None:
     told = [(round(one.value * (-1 if one.negative else 1), 4), one.dimension) for one in amounts_in(text)]
     assert told == values
+
+
+@pytest.mark.parametrize("text", ["turn ninety degrees", "turn around", "drive a bit further", "open it fully"])
+def test_how_much_is_told_with_a_number_or_without(text: str) -> None:
+    assert tells_amount(text)
+
+
+@pytest.mark.parametrize("text", ["turn left", "drive back", "go on", ""])
+def test_how_much_is_not_told(text: str) -> None:
+    assert not tells_amount(text)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,12 @@ def test_motion_begins_at_once_where_the_utterance_is_over() -> None:
 
 @pytest.mark.parametrize(
     ("text", "after_s"),
-    [("turn left", 1.2), ("turn left 90 degrees", AFTER_S), ("turn left ninety degrees", AFTER_S)],
+    [
+        ("turn left", 1.2),
+        ("turn left 90 degrees", AFTER_S),
+        ("turn left ninety degrees", AFTER_S),
+        ("turn around", AFTER_S),
+    ],
 )
 def test_motion_waits_longer_for_an_amount_that_was_not_told(text: str, after_s: float) -> None:
     turned: list[float] = []
@@ -179,6 +184,7 @@ def test_a_number_that_a_tool_takes_is_found_in_any_schema(schema: object, lacks
     made = Tool(lambda arguments, context: "ok", ToolTraits(motion=True), name="move", signature=signature)
     assert lacks_amount(made, "move on") is lacks
     assert not any(lacks_amount(made, f"move on by {amount}") for amount in ("2 metres", "two metres", "half a metre"))
+    assert not lacks_amount(made, "turn around")
 
 
 def test_sound_after_a_pause_may_be_speech_before_it_is_known_for_that() -> None:
