@@ -4,7 +4,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from edgeagent.english import amounts_in, amounts_of, derived, in_units_of, orientation, sign_of, tells_amount, unit_of, words_of
+from edgeagent.english import (
+    amounts_in,
+    amounts_of,
+    derived,
+    in_units_of,
+    orientation,
+    sign_of,
+    tells_amount,
+    unit_of,
+    words_of,
+)
 
 
 @pytest.mark.parametrize(
