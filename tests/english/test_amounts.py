@@ -107,6 +107,7 @@ from edgeagent.english import (
         ("drive 1/2, 3 meters", [(0.5, ""), (3, "length")]),
         ("shelf 2 third box", [(2, "")]),
         ("the sixth meter", []),
+        ("take two steps back", [(2, "other")]),
         ("", []),
     ],
 )

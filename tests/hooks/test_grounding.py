@@ -155,6 +155,7 @@ class Robot:
         ("drive three and one half meters", call("drive", distance_m=3.5)),
         ("drive 2/3 of 6 meters", call("drive", distance_m=4)),
         ("drive 2 meters and a half turn left", call("drive", distance_m=2)),
+        ("turn it up to three notches", call("set_level", level=3)),
     ],
 )
 def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
@@ -187,6 +188,8 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("drive 2/3 of 6 meters", 6, "Drive 4 meters? Say yes."),
         ("drive 1/2 1/2 m", 0.25, "How far?"),
         ("drive 1/2 1/2 m", 0.5, "How far?"),
+        ("take three steps forward", 3, "How far?"),
+        ("move back a couple of paces", -2, "How far?"),
     ],
 )
 def test_a_number_of_a_fraction_or_of_a_date_is_no_distance(text: str, value: float, question: str) -> None:
