@@ -19,7 +19,8 @@ from edgeagent.english.word_data import is_number, lists
 
 _LISTS: Final = lists("amounts")
 Dimension = Literal["length", "angle", "time", "percent", "volume", "mass", "times", "other", ""]
-"""Of what a number is one; "" for a number without a unit, "other" for one of a unit that no row knows."""
+"""Of what a number is one; "" for a number without a unit, "other" for what is no amount of a distance, an angle
+or a time: steps, a speed, the time of day, and what tells when to end."""
 
 _ROWS: Final[dict[Dimension, list[tuple[float, str]]]] = _LISTS.table("units")  # type: ignore[assignment]  # a file's keys are words
 _UNITS: Final[dict[str, tuple[Dimension, float]]] = {
@@ -101,13 +102,15 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
     """All amounts of a list of words, in their order."""
     found: list[Amount] = []
     at = 0
+    ends = False
     while at < len(words):
+        ends = words[at] in _LISTS.until or (ends and words[at] not in _LISTS.clauses)
         denied = words[at] == "not" and words[max(0, at - 1) : at] != ["why"]  # "two meters, not three"
         one = _amount(words, at + denied)
         if one is None:
             at += 1
         else:
-            found += [] if denied else [one]
+            found += [] if denied else [replace(one, dimension="other") if ends else one]
             at = one.end
     return found
 
@@ -247,6 +250,7 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
         return Amount(number, "", number, start, end, negative, tolerance, is_part)
     dimension, factor = unit
     end = unit_at + 1
+    dimension = "other" if _is_speed(dimension, words[end : end + 1]) else dimension
     value = number * factor
     if words[end : end + 1] == ["and"]:
         share_at = end + 1 + (words[end + 1 : end + 2] == ["a"])
@@ -260,6 +264,12 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
 def _is_of_more(words: Sequence[str]) -> bool:
     """True if the words behind a fraction tell of what it is one: "turn", "of the way"."""
     return words[:1] == ["of"] or _unit_at(words, 0) in _UNITS
+
+
+def _is_speed(dimension: Dimension, after: Sequence[str]) -> bool:
+    """True if the word behind a unit makes a speed of it: "2 meters per second", "2 m/s"."""
+    times = any(_UNITS.get(word, ("",))[0] == "time" for word in after)
+    return list(after) == ["per"] or (times and dimension in ("length", "angle"))
 
 
 def _share(words: Sequence[str], at: int) -> float | None:

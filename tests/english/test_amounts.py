@@ -108,6 +108,10 @@ from edgeagent.english import (
         ("shelf 2 third box", [(2, "")]),
         ("the sixth meter", []),
         ("take two steps back", [(2, "other")]),
+        ("drive at 2 m/s", [(2, "other")]),
+        ("drive two meters per second for 5 seconds", [(2, "other"), (5, "time")]),
+        ("drive till 2 meters before the door and turn 90 degrees", [(2, "other"), (90, "angle")]),
+        ("be there at 5 o'clock", [(5, "other")]),
         ("", []),
     ],
 )

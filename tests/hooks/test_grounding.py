@@ -156,6 +156,8 @@ class Robot:
         ("drive 2/3 of 6 meters", call("drive", distance_m=4)),
         ("drive 2 meters and a half turn left", call("drive", distance_m=2)),
         ("turn it up to three notches", call("set_level", level=3)),
+        ("drive 2 meters until you see a door", call("drive", distance_m=2)),
+        ("drive until you see a door, then drive 2 meters", call("drive", distance_m=2)),
     ],
 )
 def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
@@ -190,6 +192,8 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("drive 1/2 1/2 m", 0.5, "How far?"),
         ("take three steps forward", 3, "How far?"),
         ("move back a couple of paces", -2, "How far?"),
+        ("drive at 2 meters per second", 2, "How far?"),
+        ("drive on until you are 2 meters from the wall", 2, "How far?"),
     ],
 )
 def test_a_number_of_a_fraction_or_of_a_date_is_no_distance(text: str, value: float, question: str) -> None:
@@ -261,6 +265,8 @@ def test_shares_the_compass_and_further_units_are_known(text: str, wanted: Call)
     ("text", "wanted", "question"),
     [
         ("turn east", call("turn", angle_deg=90.5), "How many degrees?"),
+        ("turn to 3 o'clock", call("turn", angle_deg=3), "How many degrees?"),
+        ("set a timer for 5 pm", call("set_timer", duration_s=5), "How long?"),
         ("open the vent halfway", call("open_vent", percent=30), "How many percent?"),
         ("fly west for 3 meters", call("fly", bearing_deg=90, distance_m=3), "How many degrees?"),
         ("pour something", call("pour", volume_ml=300), "How many liters?"),
