@@ -214,6 +214,15 @@ def is_about_past(text: str) -> bool:
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
+def is_for_later(text: str) -> bool:
+    """True if a command is not for now: "tomorrow go to the hall", "come here when I call you".
+
+    What comes after something that the robot itself does is for now, in that order: "once you are there, look up".
+    """
+    words = sentence(inverse_normalised(text)).bare
+    return says("for_later", words, without_asking(words))
+
+
 def _is_reported(text: str) -> bool:
     """True if the last clause tells who has said the rest: "come here, said the man"."""
     *before, last = _clauses(text)

@@ -14,7 +14,8 @@ from itertools import takewhile
 from typing import Final
 
 from edgeagent.context import AgentContext
-from edgeagent.english.asking import continues, is_about_past, may_ask, names_a_verb
+from edgeagent.english.amounts import unit_of
+from edgeagent.english.asking import continues, is_about_past, is_for_later, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
@@ -28,6 +29,9 @@ logger = logging.getLogger(__name__)
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
 NOTHING_TO_CONTINUE: Final = "There is nothing to continue."
+NOT_LATER: Final = "I can only do that now. Ask me when it is time."
+_TIMES: Final = frozenset({"when", "time", "date", "day", "at", "delay", "after"})
+"""Words in the names of parameters that tell when something is to be done."""
 _RELEASES: Final = StopPhrases()
 _STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
@@ -50,7 +54,8 @@ def changes(tool: Tool) -> bool:
 
 class TalkGuardHook(BaseHook):
     """Keeps tools from what asks for nothing, such as "the coffee is cold", "go to the kitchen never", a number or an
-    emoji alone: a run that calls one ends with an answer, or goes on in the model's own words.
+    emoji alone: a run that calls one ends with an answer, or goes on in the model's own words. Keeps a small model from
+    doing now what was asked for later, "go to the kitchen tomorrow": it says so.
 
     What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
     changed text is judged itself, if what was said last asks for nothing.
@@ -102,6 +107,8 @@ class TalkGuardHook(BaseHook):
         """True while the text that the model answers may be in another language, or about one."""
         self._continues = False
         """True while what the model answers wants something to go on."""
+        self._later = False
+        """True while what the model answers asks for something that is not to be done now."""
 
     def releases(self, ctx: AgentContext, text: str) -> bool:
         if not self._english_only:
@@ -144,6 +151,7 @@ class TalkGuardHook(BaseHook):
                 past = self._small and is_about_past(said[0].text)
                 self._talk = not asks or past or any(one.text in forbidding for one in said[1:])
                 before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
+                self._later = self._small and is_for_later(said[0].text)
                 self._again = before if self._small and continues(said[0].text) else None
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
@@ -157,6 +165,8 @@ class TalkGuardHook(BaseHook):
             if any(call.name == _STOP for call in payload.tool_calls):
                 return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
+        if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
+            return HookResult.replace(replace(payload, text=NOT_LATER, tool_calls=()))
         kept = self._is_unasked(tools) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
             self._wording = True
@@ -202,6 +212,15 @@ class TalkGuardHook(BaseHook):
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
     """The tools that a reply calls, before any of them starts."""
     return [tool for call in reply.tool_calls if (tool := ctx.tool_of(call)) is not None]
+
+
+def _waits(tool: Tool) -> bool:
+    """True if a parameter of a tool may tell when something is to be done, or how long that takes: of a timer."""
+    names = tool.parameters.get("properties", {})
+    units = (unit_of(name) for name in names)
+    return any(unit is not None and unit[0] == "time" for unit in units) or not _TIMES.isdisjoint(
+        word for name in names for word in name.lower().split("_")
+    )
 
 
 def _is_moving(ctx: AgentContext) -> bool:

@@ -12,6 +12,7 @@ TABLES = (
     "dangles",
     "doubtful",
     "end_lacks",
+    "for_later",
     "inversion_lacks",
     "lacks_unit",
     "question",

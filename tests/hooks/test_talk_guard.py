@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, Message, RunResult, ToolCall, ToolResult, skill, tool
-from edgeagent.hooks import TalkGuardHook
+from edgeagent.hooks import NOT_LATER, TalkGuardHook, changes
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -182,6 +182,56 @@ def test_a_number_that_answers_a_question_is_an_answer() -> None:
 
 def test_a_tool_that_does_not_move_works_for_whatever_is_typed() -> None:
     assert told("42", replies=([call("note", text="42")], "Noted."))[1].reply == "Noted."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "go to the balcony tomorrow",
+        "Could you go to the balcony later, please?",
+        "in ten minutes go to the balcony",
+        "in half an hour go to the balcony",
+        "When I say go, go to the balcony.",
+        "as soon as I'm gone, go to the balcony",
+        "go to the balcony at 5 o'clock",
+    ],
+)
+def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
+    moved, result = told(text)
+    assert moved == []
+    assert result.reply == NOT_LATER
+    assert told(text, small=False)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "once you have turned, go to the balcony",
+        "go to the balcony and remind me in two hours",
+        "go to the balcony, where I stood when I was young",
+        "my nephew is coming later so please go to the balcony",
+    ],
+)
+def test_what_is_for_now_though_something_else_is_not_is_done(text: str) -> None:
+    assert told(text)[0] == ["balcony"]
+
+
+def test_a_tool_that_waits_by_itself_is_called_for_later() -> None:
+    @tool
+    def close_gate(duration_s: int) -> str:
+        """Close the gate after so many seconds."""
+        return f"gate {duration_s}"
+
+    @tool
+    def open_gate(when: str) -> str:
+        """Open the gate at some time."""
+        return f"open {when}"
+
+    llm = ScriptedLLM([call("close_gate", duration_s=600), call("open_gate", when="in ten minutes")], "I will.")
+    result = Agent("robi", llm=llm, tools=[close_gate, open_gate], hooks=[TalkGuardHook(changes)]).run(
+        "close the gate in ten minutes"
+    )
+    assert [made.result.text for made in result.tool_calls if made.result] == ["gate 600", "open in ten minutes"]
 
 
 def test_to_a_large_model_what_is_typed_is_meant() -> None:
