@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 from unicodedata import normalize
 
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.number_words import NUMBER_WORDS, UNITS
-from edgeagent.english.word_data import is_number, lists
+from edgeagent.english.word_data import begins_with, is_number, lists
 
 LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
@@ -41,6 +42,8 @@ NEGATION: Final = lists("negations")
 _TAKES_BACK: Final = "|".join((*sorted(NEGATION.takes_back), *NEGATION.texts("takes_back_together")))
 NEGATIONS: Final = re.compile(rf"\b(?:{_TAKES_BACK}|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
 """Words that take back or forbid what a sentence would ask for."""
+_LEFT_OUT: Final = NEGATION.phrases("left_out")
+_VERBS: Final = lists("classes").verbs
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
 
@@ -152,6 +155,18 @@ def words_in(texts: Iterable[str]) -> frozenset[str]:
 def naming_words(texts: Iterable[str]) -> frozenset[str]:
     """The words of texts that may name a thing: "pick up the phone call" names no phone."""
     return words_in(_COMPOUNDS.sub(" ", text) for text in texts)
+
+
+def left_out(words: Sequence[str]) -> frozenset[str]:
+    """Words that are left out of what is asked for, and said nowhere else in it: bedroom in "all lights off except the
+    bedroom". They end with the next verb."""
+    rest, out = list(words), set[str]()
+    for at in reversed(range(len(words))):
+        if taken := begins_with(words[at:], _LEFT_OUT):
+            named = list(takewhile(lambda word: word not in _VERBS, rest[at + taken :]))
+            out.update(named)
+            rest[at : at + taken + len(named)] = []
+    return frozenset(out - set(rest))
 
 
 _LANGUAGES: Final = lists("languages")

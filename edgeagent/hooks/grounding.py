@@ -34,7 +34,17 @@ from edgeagent.english.amounts import (
 )
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.number_words import UNITS
-from edgeagent.english.tokens import NEGATIONS, alike, has_english, is_named, naming_words, parts_of, words_in, words_of
+from edgeagent.english.tokens import (
+    NEGATIONS,
+    alike,
+    has_english,
+    is_named,
+    left_out,
+    naming_words,
+    parts_of,
+    words_in,
+    words_of,
+)
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.grounded_reply import Retelling
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
@@ -116,6 +126,8 @@ class _Said:
     """The robot's last answer, right before."""
     text: str
     """Words of the person in one message; empty if in several."""
+    left_out: frozenset[str]
+    """Those that name what is left out: "all lights off except the kitchen"."""
 
     @classmethod
     def of(cls, history: Sequence[Message]) -> _Said:
@@ -150,6 +162,7 @@ class _Said:
             ),
             asked=before[-1].text if before else "",
             text=said[0] if len(said) == 1 else "",
+            left_out=left_out(words),
         )
 
 
@@ -325,7 +338,10 @@ class GroundingHook(BaseHook):
         texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
         if any(not text.strip() or set(_MARKS.findall(text)) - said.marks for text in texts):
             return _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
-        doubtful = [text for text in texts if _is_a_name(text, schema) and not self._is_named(text, said)]
+        names = [text for text in texts if _is_a_name(text, schema)]
+        if not_these := [text for text in names if said.left_out and is_named(text, said.left_out)]:
+            return _Doubt(at, name, value, _meant(not_these))
+        doubtful = [text for text in names if not self._is_named(text, said)]
         if not doubtful:
             return None
         return _Doubt(at, name, value, _meant(doubtful), texts=tuple(doubtful))

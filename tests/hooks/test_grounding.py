@@ -156,6 +156,8 @@ class Robot:
         ("drive 2/3 of 6 meters", call("drive", distance_m=4)),
         ("drive 2 meters and a half turn left", call("drive", distance_m=2)),
         ("turn it up to three notches", call("set_level", level=3)),
+        ("go to the kitchen instead of the office", call("go_to", place="kitchen")),
+        ("not the office, instead of the office go to the kitchen", call("go_to", place="kitchen")),
         ("drive 2 meters until you see a door", call("drive", distance_m=2)),
         ("drive until you see a door, then drive 2 meters", call("drive", distance_m=2)),
     ],
@@ -650,6 +652,16 @@ def test_several_names_that_nobody_said_are_asked_about_in_one_question(text: st
     assert not robot.done
     robot.hear("yes")
     assert [place for _, place in robot.done] == asked.replace("the ", "").replace(" and ", ", ").split(", ")
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [("all the lights off except the office", "office"), ("all off apart from the office and the kitchen", "kitchen")],
+)
+def test_what_is_left_out_is_asked_about(text: str, asked: str) -> None:
+    robot = Lights(ROOMS)
+    assert robot.hear(text).reply == f"Did you mean the {asked}? Say yes."
+    assert not robot.done
 
 
 def test_a_yes_to_a_list_is_one_to_all_that_nobody_named() -> None:
