@@ -14,9 +14,8 @@ from typing import Final
 from edgeagent import events
 from edgeagent.english.answers import Control, control_of
 from edgeagent.english.stop_phrases import Grade, Release, Situation, StopPhrases
-from edgeagent.english.tokens import words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
-from edgeagent.stt.confirming import begins, has_form, occurrences
+from edgeagent.stt.confirming import has_form, occurrences
 from edgeagent.stt.hearing import (
     EarlyLook,
     FinalTranscript,
@@ -53,8 +52,6 @@ _OWN_S: Final = 1.2
 be late, and the way through the room."""
 _BEYOND_S: Final = 0.3
 """A phrase may end so much after its speech: voice activity ends before the last sound of it."""
-_REQUEST: Final = 3
-"""Least words after a stop word that are a request: "and tell me", "go back"; fewer may be the word, misheard."""
 _EARS: Final = frozenset({"ears"})
 _RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
@@ -167,17 +164,7 @@ class StopWords:
         counts = suspected is not None and suspected.score >= SUSPECTED and whole and self._robot.runs.moves
         vote = suspected if counts else None
         told = self.watch.told(rest, began_s=began_s, ended_s=ended_s, sound_s=sound_s, now_s=now_s, suspected=vote)
-        if told == "trip" and self._asks_for_more(rest):
-            told = "release"
         self._decided(told, turn, stops=occurrences(rest, self._phrases))
-
-    def _asks_for_more(self, transcript: RecognisedText) -> bool:
-        """True if a robot that does nothing is told to stop and then something else: it has nothing to stop, and the
-        model does the rest."""
-        if self._robot.busy or self._acts or not transcript.understood:
-            return False
-        more = len(words_of(transcript.text)) - len(words_of(self.watch.phrase))
-        return more >= _REQUEST and begins(transcript, self.watch.phrase) and self._stops.read(transcript.text) is None
 
     def look(self, turn: Turn, event: EarlyLook) -> None:
         """Releases the words that an early look denies, by what was said since the turn's last answer."""

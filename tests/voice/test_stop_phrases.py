@@ -112,48 +112,6 @@ def test_a_spoken_stop_phrase_trips_a_robot_that_does_nothing(way: Way, text: st
         assert not asked(stage)
 
 
-def say_with_a_stop(stage: Stage, text: str, *, understood: bool = True) -> None:
-    """The spotter hears "stop" in the text."""
-    stage.begin()
-    stage.pass_s(0.4)
-    stage.spot("stop")
-    stage.pass_s(0.4)
-    stage.pause(text, understood=understood, confidence=0.9 if understood else 0.4)
-    stage.pass_s(0.2)
-    stage.end()
-
-
-@pytest.mark.parametrize("say", [say_with_a_stop, spoken])
-@pytest.mark.parametrize("text", ["stop and tell me where you are", "halt now go back ten centimeters"])
-def test_a_request_that_begins_with_a_stop_word_is_for_the_model_while_the_robot_does_nothing(
-    text: str, say: Way
-) -> None:
-    with Stage("I am in the hall.", agent=latched()) as stage:
-        say(stage, text)
-        assert until(lambda: asked(stage) == 1)
-        assert latch(stage) == "free"
-
-
-@pytest.mark.parametrize(
-    ("text", "understood"),
-    [("stop and tell me where you are", False), ("stop the show", True), ("please stop stop now please", True)],
-)
-def test_anything_else_with_a_stop_word_trips_a_robot_that_does_nothing(text: str, understood: bool) -> None:
-    with Stage(agent=latched()) as stage:
-        say_with_a_stop(stage, text, understood=understood)
-        stage.pass_s(AFTER_SPEECH_S)
-        assert latch(stage) == "tripped"
-        assert not asked(stage)
-
-
-def test_a_request_that_begins_with_a_stop_word_trips_while_it_drives(driving: Stage, base: Base) -> None:
-    before = asked(driving)
-    say_with_a_stop(driving, "stop and tell me where you are")
-    assert latch(driving) == "tripped"
-    assert until(lambda: "stop" in base.notes)
-    assert asked(driving) == before
-
-
 @pytest.mark.parametrize("text", ["stop", "halt", "please freeze"])
 def test_a_typed_one_is_for_the_model_while_it_does_nothing(text: str) -> None:
     with Stage("There is nothing to stop.", agent=latched()) as stage:
