@@ -48,6 +48,10 @@ _SMALLER: Final[dict[tuple[Dimension, int], float]] = {("length", 1): 0.01, ("ti
 _NO_UNITS: Final = ("l", "g", "t")
 """Letters that no parameter has for liters, grams and tons: ``speed_l`` is that of the left wheel."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
+_PER: Final = (["s"], ["h"])
+"""What is left of "per second" in "m/s" and "km/h"."""
+_FROM: Final = (["from"], ["before"], ["away"], ["off"])
+"""Words that make the end of a way of a length, behind an "until": "2 meters from the wall"."""
 _NO_AMOUNT: Final = (["count", "of"],)
 """Words after which a number tells no amount: "on the count of three"."""
 
@@ -110,7 +114,8 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
         if one is None:
             at += 1
         else:
-            found += [] if denied else [replace(one, dimension="other") if ends else one]
+            ends_there = ends and one.dimension == "length" and words[one.end : one.end + 1] in _FROM
+            found += [] if denied else [replace(one, dimension="other") if ends_there else one]
             at = one.end
     return found
 
@@ -268,8 +273,7 @@ def _is_of_more(words: Sequence[str]) -> bool:
 
 def _is_speed(dimension: Dimension, after: Sequence[str]) -> bool:
     """True if the word behind a unit makes a speed of it: "2 meters per second", "2 m/s"."""
-    times = any(_UNITS.get(word, ("",))[0] == "time" for word in after)
-    return list(after) == ["per"] or (times and dimension in ("length", "angle"))
+    return list(after) == ["per"] or (dimension in ("length", "angle") and list(after) in _PER)
 
 
 def _share(words: Sequence[str], at: int) -> float | None:

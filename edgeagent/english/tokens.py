@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import takewhile
 from typing import Final
 from unicodedata import normalize
 
@@ -43,7 +42,11 @@ _TAKES_BACK: Final = "|".join((*sorted(NEGATION.takes_back), *NEGATION.texts("ta
 NEGATIONS: Final = re.compile(rf"\b(?:{_TAKES_BACK}|\w+n[{APOSTROPHES}]t)\b", re.IGNORECASE)
 """Words that take back or forbid what a sentence would ask for."""
 _LEFT_OUT: Final = NEGATION.phrases("left_out")
-_VERBS: Final = lists("classes").verbs
+_CLASSES: Final = lists("classes")
+_JOINS: Final = ("and", "or")
+_ENDS_THINGS: Final = frozenset("then now next but please".split())
+_POINTS: Final = frozenset("that this".split())
+""" "Other than that" leaves nothing out."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
 
@@ -159,14 +162,25 @@ def naming_words(texts: Iterable[str]) -> frozenset[str]:
 
 def left_out(words: Sequence[str]) -> frozenset[str]:
     """Words that are left out of what is asked for, and said nowhere else in it: bedroom in "all lights off except the
-    bedroom". They end with the next verb."""
+    bedroom". They end with the next verb or clause, and with a further thing that no "and" joins."""
     rest, out = list(words), set[str]()
     for at in reversed(range(len(words))):
         if taken := begins_with(words[at:], _LEFT_OUT):
-            named = list(takewhile(lambda word: word not in _VERBS, rest[at + taken :]))
+            named = _things(rest[at + taken :])
             out.update(named)
             rest[at : at + taken + len(named)] = []
-    return frozenset(out - set(rest))
+    return frozenset(out - set(rest) - _CLASSES.determiners - set(_JOINS))
+
+
+def _things(words: Sequence[str]) -> list[str]:
+    """The first words, which name one thing, or several that "and" or "or" joins."""
+    found: list[str] = []
+    for word in words:
+        further = word in _CLASSES.determiners and bool(found) and found[-1] not in _JOINS
+        if word in _CLASSES.verbs or word in _ENDS_THINGS or further or (not found and word in _POINTS):
+            break
+        found.append(word)
+    return found
 
 
 _LANGUAGES: Final = lists("languages")

@@ -87,6 +87,7 @@ _BACK: Final = "back"
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
 """Words that are written for a number."""
 _DONE: Final = ("ok", "detached")
+_HOUR: Final = ("time", 3600.0)
 _EXACT: Final = 0.001
 _ROUNDED: Final = 0.03
 """Share by which a third, or another part of what was done before, may be rounded."""
@@ -476,7 +477,8 @@ def _doubted_number(
             return None
         if _takes_back(tool, name, value, factor, said, calls[: len(said.calls) + at]):
             return None
-    offered = [one for one in (of_this or unused) if one.dimension != "times"]
+    strange = any(one.dimension == "other" for one in said.amounts)  # "3 steps of 0.5 meters" are no half meter
+    offered = [] if strange else [one for one in (of_this or unused) if one.dimension != "times"]
     if len({one.value for one in offered}) == 1 and not any(one.vague for one in offered):
         amount = offered[0]
         sign = _sign(amount, said.words, directions) or 1
@@ -581,6 +583,8 @@ def _is(amount: Amount, name: str, value: float) -> bool:
         return amount.is_about(value) or replace(amount, value=amount.bare).is_about(value)
     if amount.dimension == unit[0]:
         return amount.is_about(value * unit[1])
+    if unit == _HOUR:  # "5 pm"
+        return amount.dimension in ("", "other") and amount.bare == value
     return amount.dimension == "" and amount.is_about(value)
 
 

@@ -166,7 +166,8 @@ class TalkGuardHook(BaseHook):
                 return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
-            return HookResult.replace(replace(payload, text=NOT_LATER, tool_calls=()))
+            stops = tuple(call for call in payload.tool_calls if call.name == _STOP)
+            return HookResult.replace(replace(payload, text="" if stops else NOT_LATER, tool_calls=stops))
         kept = self._is_unasked(tools) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
             self._wording = True

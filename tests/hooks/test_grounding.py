@@ -97,7 +97,12 @@ class Robot:
             """Raise the gondola; negative lowers."""
             return self._do("hoist", metres)
 
-        return [drop_anchor, pour, open_vent, fly, load, keep, hoist]
+        @tool
+        def alarm(hour: int) -> str:
+            """Ring at an hour."""
+            return self._do("alarm", hour)
+
+        return [drop_anchor, pour, open_vent, fly, load, keep, hoist, alarm]
 
     def _do(self, name: str, value: Any) -> str:
         self.done.append((name, value))
@@ -156,7 +161,11 @@ class Robot:
         ("drive 2/3 of 6 meters", call("drive", distance_m=4)),
         ("drive 2 meters and a half turn left", call("drive", distance_m=2)),
         ("turn it up to three notches", call("set_level", level=3)),
+        ("set the alarm to 5 pm", call("alarm", hour=5)),
         ("go to the kitchen instead of the office", call("go_to", place="kitchen")),
+        ("instead of the office, the kitchen please", call("go_to", place="kitchen")),
+        ("the lights can stay on except the office. now to the office", call("go_to", place="office")),
+        ("not the office. other than that, go to the kitchen", call("go_to", place="kitchen")),
         ("not the office, instead of the office go to the kitchen", call("go_to", place="kitchen")),
         ("drive 2 meters until you see a door", call("drive", distance_m=2)),
         ("drive until you see a door, then drive 2 meters", call("drive", distance_m=2)),
@@ -194,6 +203,7 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("drive 1/2 1/2 m", 0.5, "How far?"),
         ("take three steps forward", 3, "How far?"),
         ("move back a couple of paces", -2, "How far?"),
+        ("take 3 steps of 0.5 meters", 1.5, "How far?"),
         ("drive at 2 meters per second", 2, "How far?"),
         ("drive on until you are 2 meters from the wall", 2, "How far?"),
     ],

@@ -210,10 +210,38 @@ def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
         "go to the balcony and remind me in two hours",
         "go to the balcony, where I stood when I was young",
         "my nephew is coming later so please go to the balcony",
+        "go to the balcony at once I need you",
+        "go to the balcony now, not tomorrow",
+        "go to the balcony so I can eat later",
+        "go to the balcony because guests come in 10 minutes",
+        "go to the balcony, I have to leave in 10 minutes",
+        "go to the balcony where I sleep every night",
+        "go to the balcony, once, I mean now",
     ],
 )
 def test_what_is_for_now_though_something_else_is_not_is_done(text: str) -> None:
     assert told(text)[0] == ["balcony"]
+
+
+def test_a_stop_beside_what_is_for_later_is_done() -> None:
+    made: list[str] = []
+
+    @tool
+    def stop() -> str:
+        """Stop."""
+        made.append("stop")
+        return "stopped"
+
+    @tool
+    def turn(angle_deg: float) -> str:
+        """Turn."""
+        made.append("turn")
+        return "turned"
+
+    both = [call("stop"), call("turn", angle_deg=90)]
+    agent = Agent("robi", llm=ScriptedLLM(both, both[1:]), tools=[stop, turn], hooks=[TalkGuardHook(changes)])
+    assert agent.run("stop and turn left later").reply == NOT_LATER
+    assert made == ["stop"]
 
 
 def test_a_tool_that_waits_by_itself_is_called_for_later() -> None:
