@@ -62,6 +62,9 @@ def told(
         "what happens when you go out on the balcony",
         "were you on the balcony?",
         "nice balcony",
+        "too far",
+        "way too much!",
+        "Wrong way.",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
