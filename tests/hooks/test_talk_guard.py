@@ -65,6 +65,7 @@ def told(
         "too far",
         "way too much!",
         "Wrong way.",
+        "only if it is safe",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
