@@ -207,7 +207,8 @@ def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool
 
 
 def is_about_past(text: str) -> bool:
-    """True if a text asks about what was, and for nothing else: "was that left", but not "did you see it? go there"."""
+    """True if a text asks about what was or what something is, and for nothing else: "was that left", but not "did you
+    see it? go there"."""
     words = sentence(text).bare
     if not says("past", words) or _SENTENCES.search(text.strip(" .!?")):
         return False

@@ -66,6 +66,7 @@ def told(
         "way too much!",
         "Wrong way.",
         "only if it is safe",
+        "is that the balcony?",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
