@@ -452,7 +452,7 @@ def is_usual(value: float, dimension: Dimension, words: Collection[str], *, move
     Args:
         moves: It is for a tool that moves the robot: "drive forward" tells how far.
     """
-    if moves and not _LISTS.slowing.isdisjoint(words):
+    if moves and not _LISTS.no_way.isdisjoint(words):
         return False
     if dimension in SLIGHT and _LISTS.slightly & set(words):
         return abs(value) == SLIGHT[dimension]

@@ -205,6 +205,7 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
         ("move back a couple of paces", -2, "How far?"),
         ("take 3 steps of 0.5 meters", 1.5, "How far?"),
         ("slow down", 1, "How far?"),
+        ("step aside", 1, "How far?"),
         ("drive at 2 meters per second", 2, "How far?"),
         ("drive on until you are 2 meters from the wall", 2, "How far?"),
     ],
