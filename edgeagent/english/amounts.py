@@ -49,7 +49,7 @@ _NO_UNITS: Final = ("l", "g", "t")
 """Letters that no parameter has for liters, grams and tons: ``speed_l`` is that of the left wheel."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
 _PER: Final = (["s"], ["h"])
-"""What is left of "per second" in "m/s" and "km/h"."""
+"""Remains of "per second" and "per hour" in "m/s" and "km/h"."""
 _FROM: Final = (["from"], ["before"], ["away"], ["off"])
 """Words that make the end of a way of a length, behind an "until": "2 meters from the wall"."""
 _NO_AMOUNT: Final = (["count", "of"],)
