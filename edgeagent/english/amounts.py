@@ -48,6 +48,7 @@ _SMALLER: Final[dict[tuple[Dimension, int], float]] = {("length", 1): 0.01, ("ti
 _NO_UNITS: Final = ("l", "g", "t")
 """Letters that no parameter has for liters, grams and tons: ``speed_l`` is that of the left wheel."""
 _VERBS_TOO: Final = (["turn"], ["circle"], ["spin"], ["round"], ["lap"])
+_VERBS: Final = lists("classes").verbs
 _PER: Final = (["s"], ["h"])
 """Remains of "per second" and "per hour" in "m/s" and "km/h"."""
 _FROM: Final = (["from"], ["before"], ["away"], ["off"])
@@ -108,7 +109,7 @@ def amounts_of(words: Sequence[str]) -> list[Amount]:
     at = 0
     ends = False
     while at < len(words):
-        ends = words[at] in _LISTS.until or (ends and words[at] not in _LISTS.clauses)
+        ends = words[at] in _LISTS.until or (ends and words[at] not in _LISTS.clauses | _VERBS)
         denied = words[at] == "not" and words[max(0, at - 1) : at] != ["why"]  # "two meters, not three"
         one = _amount(words, at + denied)
         if one is None:
@@ -255,7 +256,7 @@ def _amount(words: Sequence[str], at: int) -> Amount | None:
         return Amount(number, "", number, start, end, negative, tolerance, is_part)
     dimension, factor = unit
     end = unit_at + 1
-    dimension = "other" if _is_speed(dimension, words[end : end + 1]) else dimension
+    dimension = "other" if _is_speed(dimension, words[end : end + 2]) else dimension
     value = number * factor
     if words[end : end + 1] == ["and"]:
         share_at = end + 1 + (words[end + 1 : end + 2] == ["a"])
@@ -273,7 +274,8 @@ def _is_of_more(words: Sequence[str]) -> bool:
 
 def _is_speed(dimension: Dimension, after: Sequence[str]) -> bool:
     """True if the word behind a unit makes a speed of it: "2 meters per second", "2 m/s"."""
-    return list(after) == ["per"] or (dimension in ("length", "angle") and list(after) in _PER)
+    per = list(after[:1]) == ["per"] and any(_UNITS.get(word, ("",))[0] == "time" for word in after[1:])
+    return per or (dimension in ("length", "angle") and list(after[:1]) in _PER)
 
 
 def _share(words: Sequence[str], at: int) -> float | None:
@@ -452,10 +454,10 @@ def is_usual(value: float, dimension: Dimension, words: Collection[str], *, move
     Args:
         moves: It is for a tool that moves the robot: "drive forward" tells how far.
     """
-    if moves and not _LISTS.no_way.isdisjoint(words):
-        return False
     if dimension in SLIGHT and _LISTS.slightly & set(words):
         return abs(value) == SLIGHT[dimension]
+    if dimension == "length" and _LISTS.no_way & set(words) and not (_LISTS.forward | _LISTS.back) & set(words):
+        return False
     return any(
         dimension == one and abs(value) in values and (cues & set(words) if cues else moves)
         for one, values, cues in WITHOUT_NUMBER

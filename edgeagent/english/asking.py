@@ -28,7 +28,7 @@ from edgeagent.english.sentence_rules import (
     without_leading,
 )
 from edgeagent.english.tokens import NEGATION, NEGATIONS, alike, words_in, words_of
-from edgeagent.english.word_data import begins_with, is_number, says
+from edgeagent.english.word_data import begins_with, decide, is_number, says
 
 _SHORT: Final = 3
 """ "the red cube", "this way" are answers or names."""
@@ -215,13 +215,27 @@ def is_about_past(text: str) -> bool:
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
-def is_for_later(text: str) -> bool:
+def is_for_later(text: str, verbs: AbstractSet[str] = frozenset()) -> bool:
     """True if a command is not for now: "tomorrow go to the hall", "come here when I call you".
 
-    What comes after something that the robot itself does is for now, in that order: "once you are there, look up".
+    What comes after something that the robot itself does is for now, in that order: "once you are there, look up". Of
+    several clauses the first command decides.
+
+    Args:
+        verbs: First words of an app's tools' names, which are commands too: "mow the lawn tomorrow".
     """
-    words = sentence(inverse_normalised(text)).bare
-    return says("for_later", words, without_asking(words))
+    text = inverse_normalised(text)
+    told = decide("for_later", _with_known_verbs(sentence(text).bare, verbs))
+    if told is not None:
+        return told == "yes"
+    clauses = (_with_known_verbs(without_asking(bare(clause)), verbs) for clause in _clauses(text))
+    first = next((clause for clause in clauses if clause and clause[0] in CLASS.verbs), [])
+    return says("done_later", first)
+
+
+def _with_known_verbs(words: Sequence[str], verbs: AbstractSet[str]) -> list[str]:
+    """The words with "go" in place of an app's own verbs, where no rule knows them."""
+    return ["go" if word in verbs and word not in CLASS.verbs | RULE.tells else word for word in words]
 
 
 def _is_reported(text: str) -> bool:

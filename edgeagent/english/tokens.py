@@ -45,6 +45,9 @@ _LEFT_OUT: Final = NEGATION.phrases("left_out")
 _CLASSES: Final = lists("classes")
 _JOINS: Final = ("and", "or")
 _ENDS_THINGS: Final = frozenset("then now next but please".split())
+_DENIES: Final = NEGATION.before_phrase | {"nowhere"}
+_KINDS: Final = frozenset("room light lamp one".split())
+"""Words that tell things apart only where nothing else does."""
 _POINTS: Final = frozenset("that this".split())
 """ "Other than that" leaves nothing out."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
@@ -162,21 +165,28 @@ def naming_words(texts: Iterable[str]) -> frozenset[str]:
 
 def left_out(words: Sequence[str]) -> frozenset[str]:
     """Words that are left out of what is asked for, and said nowhere else in it: bedroom in "all lights off except the
-    bedroom". They end with the next verb or clause, and with a further thing that no "and" joins."""
+    bedroom".
+
+    They end with the next verb or clause, and with a further thing that no "and" joins. Behind a negation nothing is
+    left out: "water nothing but not the roses".
+    """
     rest, out = list(words), set[str]()
     for at in reversed(range(len(words))):
-        if taken := begins_with(words[at:], _LEFT_OUT):
-            named = _things(rest[at + taken :])
+        taken = begins_with(words[at:], _LEFT_OUT)
+        if taken and _DENIES.isdisjoint(words[:at]):
+            named = _things(rest[at + taken :], alone=at == 0)
             out.update(named)
             rest[at : at + taken + len(named)] = []
-    return frozenset(out - set(rest) - _CLASSES.determiners - set(_JOINS))
+    named_by = out - set(rest) - _CLASSES.function_words - set(_JOINS)
+    return frozenset(named_by - _KINDS or named_by)
 
 
-def _things(words: Sequence[str]) -> list[str]:
-    """The first words, which name one thing, or several that "and" or "or" joins."""
+def _things(words: Sequence[str], *, alone: bool) -> list[str]:
+    """The first words, which name one thing, or several that "and" or "or" joins unless there is but one."""
     found: list[str] = []
     for word in words:
-        further = word in _CLASSES.determiners and bool(found) and found[-1] not in _JOINS
+        named = not _CLASSES.function_words.issuperset(found)
+        further = named and (alone or (word in _CLASSES.determiners and found[-1] not in _JOINS))
         if word in _CLASSES.verbs or word in _ENDS_THINGS or further or (not found and word in _POINTS):
             break
         found.append(word)

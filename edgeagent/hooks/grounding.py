@@ -87,7 +87,9 @@ _BACK: Final = "back"
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
 """Words that are written for a number."""
 _DONE: Final = ("ok", "detached")
-_HOUR: Final = ("time", 3600.0)
+_HOUR: Final = "hour"
+_AFTER_NOON: Final = 12
+"""Hours that "5 pm" may be later than five."""
 _EXACT: Final = 0.001
 _ROUNDED: Final = 0.03
 """Share by which a third, or another part of what was done before, may be rounded."""
@@ -583,8 +585,8 @@ def _is(amount: Amount, name: str, value: float) -> bool:
         return amount.is_about(value) or replace(amount, value=amount.bare).is_about(value)
     if amount.dimension == unit[0]:
         return amount.is_about(value * unit[1])
-    if unit == _HOUR:  # "5 pm"
-        return amount.dimension in ("", "other") and amount.bare == value
+    if amount.dimension == "other" and name.lower().rsplit("_", 1)[-1] == _HOUR:
+        return value in (amount.bare, amount.bare + _AFTER_NOON)
     return amount.dimension == "" and amount.is_about(value)
 
 

@@ -30,8 +30,10 @@ NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
 NOTHING_TO_CONTINUE: Final = "There is nothing to continue."
 NOT_LATER: Final = "I can only do that now. Ask me when it is time."
-_TIMES: Final = frozenset({"when", "time", "date", "day", "at", "delay", "after"})
+_TIMES: Final = frozenset({"when", "time", "date", "day", "at", "delay", "after", "start", "due"})
 """Words in the names of parameters that tell when something is to be done."""
+_SPEEDS: Final = frozenset({"speed", "rate", "feed", "flow", "per", "timeout"})
+"""Words in the names of those whose time is none that anybody waits for."""
 _RELEASES: Final = StopPhrases()
 _STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
@@ -151,7 +153,7 @@ class TalkGuardHook(BaseHook):
                 past = self._small and is_about_past(said[0].text)
                 self._talk = not asks or past or any(one.text in forbidding for one in said[1:])
                 before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
-                self._later = self._small and is_for_later(said[0].text)
+                self._later = self._small and is_for_later(said[0].text, _verbs_of(payload.tools))
                 self._again = before if self._small and continues(said[0].text) else None
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
@@ -216,12 +218,14 @@ def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
 
 
 def _waits(tool: Tool) -> bool:
-    """True if a parameter of a tool may tell when something is to be done, or how long that takes: of a timer."""
-    names = tool.parameters.get("properties", {})
-    units = (unit_of(name) for name in names)
-    return any(unit is not None and unit[0] == "time" for unit in units) or not _TIMES.isdisjoint(
-        word for name in names for word in name.lower().split("_")
-    )
+    """True if a parameter of a tool may tell when something is to be done, or, unless it moves, how long that takes: of
+    a timer."""
+    for name in tool.parameters.get("properties", {}):
+        words, unit = set(name.lower().split("_")), unit_of(name)
+        lasts = unit is not None and unit[0] == "time" and not tool.traits.motion and _SPEEDS.isdisjoint(words)
+        if lasts or not _TIMES.isdisjoint(words):
+            return True
+    return False
 
 
 def _is_moving(ctx: AgentContext) -> bool:

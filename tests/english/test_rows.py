@@ -10,6 +10,7 @@ TABLES = (
     "corrects_next",
     "corrects_not",
     "dangles",
+    "done_later",
     "doubtful",
     "end_lacks",
     "for_later",

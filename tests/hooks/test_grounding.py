@@ -162,10 +162,15 @@ class Robot:
         ("drive 2 meters and a half turn left", call("drive", distance_m=2)),
         ("turn it up to three notches", call("set_level", level=3)),
         ("set the alarm to 5 pm", call("alarm", hour=5)),
+        ("set the alarm to 5 pm", call("alarm", hour=17)),
+        ("pour 200 ml per cup", call("pour", volume_ml=200)),
+        ("turn around but slow", call("turn", angle_deg=180)),
         ("go to the kitchen instead of the office", call("go_to", place="kitchen")),
         ("instead of the office, the kitchen please", call("go_to", place="kitchen")),
         ("the lights can stay on except the office. now to the office", call("go_to", place="office")),
         ("not the office. other than that, go to the kitchen", call("go_to", place="kitchen")),
+        ("instead of coffee, tea in the kitchen please", call("go_to", place="kitchen")),
+        ("go nowhere except to the kitchen", call("go_to", place="kitchen")),
         ("not the office, instead of the office go to the kitchen", call("go_to", place="kitchen")),
         ("drive 2 meters until you see a door", call("drive", distance_m=2)),
         ("drive until you see a door, then drive 2 meters", call("drive", distance_m=2)),
@@ -668,7 +673,13 @@ def test_several_names_that_nobody_said_are_asked_about_in_one_question(text: st
 
 @pytest.mark.parametrize(
     ("text", "asked"),
-    [("all the lights off except the office", "office"), ("all off apart from the office and the kitchen", "kitchen")],
+    [
+        ("all the lights off except the office", "office"),
+        ("all off apart from the office and the kitchen", "kitchen"),
+        ("all the lights off except for the kitchen", "kitchen"),
+        ("everything off except in the office please", "office"),
+        ("all lights off except the one in the garage", "garage"),
+    ],
 )
 def test_what_is_left_out_is_asked_about(text: str, asked: str) -> None:
     robot = Lights(ROOMS)

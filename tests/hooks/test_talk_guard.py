@@ -6,7 +6,9 @@ import pytest
 
 from edgeagent import Agent, Message, RunResult, ToolCall, ToolResult, skill, tool
 from edgeagent.hooks import NOT_LATER, TalkGuardHook, changes
+from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
+from edgeagent.tools import SchemaSignature, Tool, ToolTraits
 
 LIMIT_S = 10
 
@@ -199,6 +201,13 @@ def test_a_tool_that_does_not_move_works_for_whatever_is_typed() -> None:
         "When I say go, go to the balcony.",
         "as soon as I'm gone, go to the balcony",
         "go to the balcony at 5 o'clock",
+        "go to the balcony tomorrow morning",
+        "go to the balcony later on",
+        "go to the balcony at half past five",
+        "go to the balcony in 30 seconds",
+        "go to the balcony an hour from now",
+        "go to the balcony in 10 minutes and turn the light on",
+        "on Monday go to the balcony",
     ],
 )
 def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
@@ -222,10 +231,26 @@ def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
         "go to the balcony, I have to leave in 10 minutes",
         "go to the balcony where I sleep every night",
         "go to the balcony, once, I mean now",
+        "go to the balcony, guests are coming tonight",
+        "go to the balcony. My mother visits tomorrow.",
+        "go to the balcony and wait there until tomorrow",
+        "only if it's dark go to the balcony",
     ],
 )
 def test_what_is_for_now_though_something_else_is_not_is_done(text: str) -> None:
     assert told(text)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize("parameter", ["timeout_s", "speed_m_s", "duration_s"])
+def test_how_fast_and_how_long_motion_may_last_does_not_tell_when(parameter: str) -> None:
+    made: list[object] = []
+    schema = {"type": "object", "properties": {parameter: {"type": "number"}}}
+    signature = SchemaSignature(schema, description="Mows the lawn.", injected={})
+    mow = Tool(lambda **given: made.append(given), ToolTraits(motion=True), name="mow", signature=signature)
+    llm = ScriptedLLM([call("mow", **{parameter: 5})], "I mow.")
+    agent = Agent("robi", llm=llm, tools=[mow], hooks=[TalkGuardHook()], latch=SafetyLatch())
+    assert agent.run("mow the lawn tomorrow").reply == NOT_LATER
+    assert not made
 
 
 def test_a_stop_beside_what_is_for_later_is_done() -> None:
