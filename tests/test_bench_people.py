@@ -125,7 +125,7 @@ def test_a_noise_that_is_not_there_is_refused(bench: Callable[[str], ModuleType]
 # --- trials ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["recordings", "commands", "talk"])
+@pytest.mark.parametrize("kind", ["recordings", "commands", "ordinary", "talk"])
 def test_halves_share_no_sentence_and_are_alike_in_size(bench: Callable[[str], ModuleType], kind: str) -> None:
     trials = bench("people_trials")
     halves: dict[str, set[str]] = {half: set() for half in trials.HALVES}

@@ -37,9 +37,9 @@ from edgeagent.stt import RATE_HZ
 tell: Final = teller("people")
 ROOMS: Final = (0.2, 0.3, 0.6)
 SNRS_DB: Final = (20.0, 10.0, 5.0)
-EACH: Final = {"recordings": len(RECORDINGS), "commands": 24, "talk": 24}
+EACH: Final = {"recordings": len(RECORDINGS), "commands": 24, "ordinary": 24, "talk": 24}
 """Texts of a condition unless told."""
-QUICK_EACH: Final = {"recordings": 5, "commands": 6, "talk": 6}
+QUICK_EACH: Final = {"recordings": 5, "commands": 6, "ordinary": 6, "talk": 6}
 _CHUNK: Final = 8
 """Trials that a process is given at a time."""
 _JOBS: Final = 2
@@ -78,6 +78,8 @@ def usual(kind: str, recogniser: str, *, quick: bool) -> list[Condition]:
     if (kind == "recordings") is (recogniser == SHIPS):
         return [quiet, motor, babble]
     at_10_db = [Condition(noise=noise, snr_db=10.0) for noise in KINDS]
+    if kind == "ordinary":
+        return [quiet, motor]
     if kind == "commands":
         return [quiet, Condition(0.6), Condition(distance_m=3.0), *at_10_db]
     far = [Condition(distance_m=distance_m) for distance_m in (0.5, 3.0)]

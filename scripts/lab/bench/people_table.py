@@ -103,7 +103,7 @@ def _outcome(recogniser: str, trial: Trial, result: Any, mind: Mind) -> str:
 
 def _false_stop(trial: Trial, result: Any) -> bool:
     """True if the robot took something for a stop word where it should not have stopped."""
-    wanted = wanted_calls()[trial.text] if trial.kind == "commands" else []
+    wanted = [] if trial.kind == "talk" else wanted_calls()[trial.text]
     return bool(result["stopped"]) and all(call["name"] != "stop" for call in wanted)
 
 

@@ -7,6 +7,7 @@ to one of two halves, whoever says it: nothing is tuned on the kept one. Values 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,12 +26,14 @@ from edgeagent.english import speakable
 from edgeagent.stt import RATE_HZ
 from edgeagent.testing import NATURAL_VOICES, Room, RoomSettings, synthesised
 
-SETS: Final = ("recordings", "commands", "talk")
+SETS: Final = ("recordings", "commands", "ordinary", "talk")
 HALVES: Final = ("tuned", "kept")
 MACHINES: Final = ("slt", "en-gb", "rms", "en-us+f3")
 """Voices of flite and espeak-ng; each third sentence is also said by one of them."""
 _MACHINES_EACH: Final = 3
 _TALK: Final = Path(__file__).with_name("people_talk.txt")
+_ORDINARY: Final = Path(__file__).with_name("people_commands.jsonl")
+"""Commands that this robot's model carries out when they are typed, each with the calls that it makes and should."""
 _ALL: Final = 1_000_000
 
 
@@ -134,7 +137,11 @@ def trials(kind: str, where: Iterable[Condition], most: int, seed: int) -> Itera
 @lru_cache(maxsize=1)
 def wanted_calls() -> dict[str, list[dict[str, Any]]]:
     """The right calls of every command, by its text."""
-    return {item["text"]: item["calls"] for item in voice_commands.commands(_ALL)}
+    return {item["text"]: item["calls"] for item in (*voice_commands.commands(_ALL), *_ordinary())}
+
+
+def _ordinary() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _ORDINARY.read_text(encoding="utf-8").splitlines()]
 
 
 def talk() -> list[str]:
@@ -147,7 +154,9 @@ def _texts(kind: str) -> list[str]:
         case "recordings":
             return list(_recording_texts())
         case "commands":
-            return list(wanted_calls())
+            return [item["text"] for item in voice_commands.commands(_ALL)]
+        case "ordinary":
+            return [item["text"] for item in _ordinary()]
     return talk()
 
 
