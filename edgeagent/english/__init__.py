@@ -7,7 +7,7 @@ __getattr__ = front(
     {
         "amounts": "amounts_in amounts_of derived in_units_of orientation sign_of tells_amount unit_of",
         "answers": "Control Controlled control_of yes_or_no",
-        "asking": "Abilities commands continues is_about_past is_for_later may_ask requests_in",
+        "asking": "Abilities asks_about_facts commands continues is_for_later may_ask requests_in",
         "completeness": "Phrases",
         "inverse": "inverse_normalised",
         "markdown": "holes",

@@ -206,11 +206,11 @@ def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool
     return alone and all(word in _WAYS for word in named)
 
 
-def is_about_past(text: str) -> bool:
+def asks_about_facts(text: str) -> bool:
     """True if a text asks about what was or what something is, and for nothing else: "was that left", but not "did you
     see it? go there"."""
     words = sentence(text).bare
-    if not says("past", words) or _SENTENCES.search(text.strip(" .!?")):
+    if not says("facts", words) or _SENTENCES.search(text.strip(" .!?")):
         return False
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 

@@ -44,12 +44,7 @@ NEGATIONS: Final = re.compile(rf"\b(?:{_TAKES_BACK}|\w+n[{APOSTROPHES}]t)\b", re
 _LEFT_OUT: Final = NEGATION.phrases("left_out")
 _CLASSES: Final = lists("classes")
 _JOINS: Final = ("and", "or")
-_ENDS_THINGS: Final = frozenset("then now next but please".split())
 _DENIES: Final = NEGATION.before_phrase | {"nowhere"}
-_KINDS: Final = frozenset("room light lamp one".split())
-"""Words that tell things apart only where nothing else does."""
-_POINTS: Final = frozenset("that this".split())
-""" "Other than that" leaves nothing out."""
 _TRAILS_OFF: Final = re.compile(r"(?:\.\.|…|[,–—-])\s*\Z")  # noqa: RUF001 - dashes look alike
 
 
@@ -168,7 +163,7 @@ def left_out(words: Sequence[str]) -> frozenset[str]:
     bedroom".
 
     They end with the next verb or clause, and with a further thing that no "and" joins. Behind a negation nothing is
-    left out: "water nothing but not the roses".
+    left out: "go nowhere except to the kitchen".
     """
     rest, out = list(words), set[str]()
     for at in reversed(range(len(words))):
@@ -178,7 +173,7 @@ def left_out(words: Sequence[str]) -> frozenset[str]:
             out.update(named)
             rest[at : at + taken + len(named)] = []
     named_by = out - set(rest) - _CLASSES.function_words - set(_JOINS)
-    return frozenset(named_by - _KINDS or named_by)
+    return frozenset(named_by - NEGATION.kinds_of_things or named_by)
 
 
 def _things(words: Sequence[str], *, alone: bool) -> list[str]:
@@ -187,7 +182,9 @@ def _things(words: Sequence[str], *, alone: bool) -> list[str]:
     for word in words:
         named = not _CLASSES.function_words.issuperset(found)
         further = named and (alone or (word in _CLASSES.determiners and found[-1] not in _JOINS))
-        if word in _CLASSES.verbs or word in _ENDS_THINGS or further or (not found and word in _POINTS):
+        if further or word in _CLASSES.verbs | NEGATION.ends_left_out:
+            break
+        if not found and word in NEGATION.leaves_nothing_out:
             break
         found.append(word)
     return found

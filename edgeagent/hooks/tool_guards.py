@@ -15,7 +15,7 @@ from typing import Final
 
 from edgeagent.context import AgentContext
 from edgeagent.english.amounts import unit_of
-from edgeagent.english.asking import continues, is_about_past, is_for_later, may_ask, names_a_verb
+from edgeagent.english.asking import asks_about_facts, continues, is_for_later, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
@@ -150,8 +150,8 @@ class TalkGuardHook(BaseHook):
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
                 forbidding = self._forbidding
                 asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, _verbs_of(payload.tools))
-                past = self._small and is_about_past(said[0].text)
-                self._talk = not asks or past or any(one.text in forbidding for one in said[1:])
+                facts = self._small and asks_about_facts(said[0].text)
+                self._talk = not asks or facts or any(one.text in forbidding for one in said[1:])
                 before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
                 self._later = self._small and is_for_later(said[0].text, _verbs_of(payload.tools))
                 self._again = before if self._small and continues(said[0].text) else None

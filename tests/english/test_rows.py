@@ -7,17 +7,21 @@ from edgeagent.english import bare, rows_of, without_asking, words_of
 TABLES = (
     "command",
     "command_lacks",
+    "continues",
     "corrects_next",
     "corrects_not",
     "dangles",
     "done_later",
     "doubtful",
     "end_lacks",
+    "facts",
     "for_later",
     "inversion_lacks",
     "lacks_unit",
     "question",
     "question_lacks",
+    "remark",
+    "reported",
     "wish",
 )
 

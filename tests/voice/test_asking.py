@@ -11,9 +11,9 @@ from edgeagent.app import house_phrases
 from edgeagent.english import (
     Abilities,
     Phrases,
+    asks_about_facts,
     commands,
     continues,
-    is_about_past,
     may_ask,
     requests_in,
 )
@@ -487,9 +487,11 @@ def test_a_command_after_talk_that_nobody_answered_is_a_command() -> None:
         assert robot._guard(FirePoint.BEFORE_TOOL, context, drive) is None
 
 
-@pytest.mark.parametrize("text", ["was that left", "did you turn?", "were you in the kitchen", "was the door open"])
-def test_a_question_about_what_was(text: str) -> None:
-    assert is_about_past(text)
+@pytest.mark.parametrize(
+    "text", ["was that left", "did you turn?", "were you in the kitchen", "was the door open", "is that the kitchen"]
+)
+def test_a_question_about_what_was_or_what_something_is(text: str) -> None:
+    assert asks_about_facts(text)
 
 
 @pytest.mark.parametrize(
@@ -501,9 +503,10 @@ def test_a_question_about_what_was(text: str) -> None:
         "did you turn off the light if not turn it off",
         "did I not tell you to go",
         "is the light on",
+        "is that the door, open it",
         "was for dinner",
         "turn left",
     ],
 )
-def test_what_asks_for_more_than_what_was(text: str) -> None:
-    assert not is_about_past(text)
+def test_what_asks_for_more_than_facts(text: str) -> None:
+    assert not asks_about_facts(text)
