@@ -25,12 +25,13 @@ from edgeagent.stt.hearing import RATE_HZ, RecognisedText
 _LONG_DIGITS: Final = 10
 _FIGURES: Final = re.compile(r"(?<![^\W_])([0-9]+):([0-9]{2})(?![0-9])|([0-9]+)(st|nd|rd|th)\b|[0-9]+(?:\.[0-9]+)?")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - an apostrophe of Whisper
+_TITLES: Final = {"mr": "mister", "mrs": "missus", "dr": "doctor"}
 
 
 def for_error_rate(text: str) -> str:
-    """Lower case, no punctuation, numbers in words: what two texts are compared by."""
+    """Lower case, no punctuation, numbers and titles in words: what two texts are compared by."""
     words = _FIGURES.sub(_said, inverse_normalised(text))
-    return " ".join(_WORD.findall(words.replace("’", "'").lower()))  # noqa: RUF001
+    return " ".join(_TITLES.get(word, word) for word in _WORD.findall(words.replace("’", "'").lower()))  # noqa: RUF001
 
 
 def _said(found: re.Match[str]) -> str:

@@ -179,6 +179,7 @@ def test_words_and_digits_of_the_nano_corpus_become_one_form(
 
 def test_error_rates_count_words_and_no_punctuation() -> None:
     assert for_error_rate("Drive 2.5 m, then STOP!") == "drive two point five meters then stop"
+    assert for_error_rate("Mr. Smith met Dr. Jones.") == "mister smith met doctor jones"
     assert for_error_rate("It\u2019s 50% at 7:05 pm.") == "it's fifty percent at seven oh five pm"
     assert word_error_rate("turn left ninety degrees", "Turn left, 90°.") == 0
     assert word_error_rate("go to the kitchen", "go the kitten") == 0.5
