@@ -34,6 +34,7 @@ __getattr__ = front(
         "whisper": "WhisperTranscriber open_model",
         "whisper_model": "Fit WhisperModel WhisperOptions release_memory share_arenas",
         "whisper_speed": "MOST_S Speed known_speed speed",
+        "whisper_weights": "add_learnt hardened read_weights",
         "worker": "MOST_FAILURES Worker WorkerEvent",
     },
 )

@@ -21,6 +21,7 @@ import numpy as np
 from edgeagent.errors import RecognitionError
 from edgeagent.extras import install
 from edgeagent.stt.hearing import RATE_HZ, HeardWord
+from edgeagent.stt.whisper_weights import hardened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -343,13 +344,14 @@ def _loaded(folder: Path, threads: int, workers: int, compute_type: str) -> Any:
     except ImportError as error:
         raise RecognitionError(f"faster-whisper is not installed ({error}): {install('whisper')}") from error
     try:
-        return Library(
-            str(folder),
-            device="cpu",
-            compute_type=compute_type,
-            cpu_threads=threads,
-            num_workers=workers,
-            local_files_only=True,
-        )
+        with hardened(folder) as files:
+            return Library(
+                str(files),
+                device="cpu",
+                compute_type=compute_type,
+                cpu_threads=threads,
+                num_workers=workers,
+                local_files_only=True,
+            )
     except Exception as error:
         raise RecognitionError(f"the Whisper model {folder} can't be loaded: {error}") from error
