@@ -116,7 +116,7 @@ def hardened(folder: Path) -> Iterator[Path]:
 
 
 def _learnt_for(model: str) -> dict[str, NDArray[Any]] | None:
-    """What comes with edgeagent for a model of that name; None if there is nothing, or it can't be used here.
+    """Reads what comes with edgeagent for a model of that name; None if there is nothing, or it can't be used here.
 
     Raises:
         RecognitionError: It is broken.
