@@ -7,12 +7,15 @@ are preceded by their length in two bytes. Pure functions; any thread.
 from __future__ import annotations
 
 import hashlib
+import logging
+import math
 import os
 import shutil
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from mmap import mmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -22,6 +25,8 @@ from numpy.typing import NDArray
 
 from edgeagent.errors import RecognitionError
 from edgeagent.resources import models_dir, scratch_folder
+
+log: Final = logging.getLogger("edgeagent.stt")
 
 Weights = Mapping[str, NDArray[Any]]
 File = bytes | bytearray | mmap
@@ -37,6 +42,8 @@ _MODEL: Final = "sha256"
 _OPEN: Final = Path("/proc/self/fd")
 """The files that this process has open, by their numbers."""
 _PIECE: Final = 1 << 20
+_BROKEN: Final = (ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+"""What numpy raises for a file that is none of its own, or has lost a bit."""
 
 
 class _Place(NamedTuple):
@@ -48,7 +55,7 @@ class _Place(NamedTuple):
 
     def array(self, data: File) -> NDArray[Any]:
         """The array, as a view of the file's bytes."""
-        count = int(np.prod(self.shape, dtype=np.int64))
+        count = math.prod(self.shape)
         return np.frombuffer(data, self.dtype, count, self.at).reshape(self.shape)
 
 
@@ -76,9 +83,13 @@ def add_learnt(data: bytearray | mmap, learnt: Weights) -> None:
         try:
             array, a, b = places[name].array(data), learnt.get(f"{name}:a"), learnt.get(f"{name}:b")
             change = learnt[f"{name}:d"] if a is None or b is None else b.astype(np.float32) @ a.astype(np.float32)
+            if change.shape != array.shape or not change.dtype.kind == array.dtype.kind == "f":
+                raise ValueError(f"{change.dtype} of shape {change.shape} for {array.dtype} of shape {array.shape}")
             array[...] = array.astype(np.float32) + change
-        except (KeyError, ValueError) as error:
-            raise RecognitionError(f"what was learnt for {name} does not fit this Whisper model: {error}") from error
+            if not np.isfinite(array).all():
+                raise ValueError("the sum is not finite")
+        except (KeyError, ValueError, TypeError) as error:
+            raise RecognitionError(f"what was learnt for {name!r} does not fit this Whisper model: {error}") from error
 
 
 @contextmanager
@@ -86,49 +97,56 @@ def hardened(folder: Path) -> Iterator[Path]:
     """A folder to load a model from, with what was learnt for it; the model's own where there is nothing.
 
     It goes by the folder's name, such as "tiny.en", and by every byte of its model.bin. The changed weights lie in
-    memory until they are loaded: CTranslate2 keeps what it is given as bytes, and a card wears out by writing.
+    memory until they are loaded: CTranslate2 keeps what it is given as bytes, and a card wears out by writing. Where
+    that can't be done the log says so, and the model hears as it is.
 
     Raises:
-        OSError: A file can't be read.
+        OSError: The model can't be read.
         RecognitionError: The file that comes with edgeagent is broken.
     """
-    learnt = _learnt_for(folder.name)
-    if learnt is None:
-        yield folder
-        return
-    descriptor = os.memfd_create("whisper")
-    try:
-        with (folder / _WEIGHTS).open("rb") as file, open(descriptor, "wb", closefd=False) as copy:
+    learnt = _learnt_for(folder)
+    with ExitStack() as stack:
+        files = folder
+        if learnt is not None:
+            try:
+                files = stack.enter_context(_changed(folder, learnt))
+            except OSError as error:
+                log.warning("whisper hears without what it has learnt of noise: %s", error)
+        yield files
+
+
+@contextmanager
+def _changed(folder: Path, learnt: Weights) -> Iterator[Path]:
+    """A folder of links, to the files of a model, and to changed weights in memory."""
+    with os.fdopen(os.memfd_create(folder.name), "wb") as copy, scratch_folder("edgeagent-whisper-") as made:
+        with (folder / _WEIGHTS).open("rb") as file:
             shutil.copyfileobj(file, copy, _PIECE)
-        data = mmap(descriptor, 0)
-        if hashlib.sha256(data).digest() != learnt.pop(_MODEL).tobytes():
-            yield folder
-            return
-        add_learnt(data, learnt)
-        with scratch_folder("edgeagent-whisper-") as made:
-            for path in folder.iterdir():
-                (made / path.name).symlink_to(path.resolve())
-            (made / _WEIGHTS).unlink()
-            (made / _WEIGHTS).symlink_to(_OPEN / str(descriptor))
-            yield made
-    finally:
-        os.close(descriptor)
+        copy.flush()
+        add_learnt(mmap(copy.fileno(), 0), learnt)
+        for path in folder.iterdir():
+            same = _OPEN / str(copy.fileno()) if path.name == _WEIGHTS else folder.resolve() / path.name
+            (made / path.name).symlink_to(same)
+        yield made
 
 
-def _learnt_for(model: str) -> dict[str, NDArray[Any]] | None:
-    """Reads what comes with edgeagent for a model of that name; None if there is nothing, or it can't be used here.
+def _learnt_for(folder: Path) -> Weights | None:
+    """Reads what comes with edgeagent for a model; None if there is nothing, or it can't be used here.
 
     Raises:
+        OSError: The model can't be read.
         RecognitionError: It is broken.
     """
-    file = models_dir() / _LEARNT.format(model=model)
+    file = models_dir() / _LEARNT.format(model=folder.name)
     if not (file.is_file() and _OPEN.is_dir()):
         return None
     try:
         with np.load(file) as arrays:
-            return dict(arrays) if _MODEL in arrays else None
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise RecognitionError(f"{file} is broken: {error}") from error
+            learnt = dict(arrays)
+        of_model = learnt.pop(_MODEL).tobytes()
+    except (*_BROKEN, OSError) as error:
+        raise RecognitionError(f"{file} is broken, so install edgeagent again: {error}") from error
+    with (folder / _WEIGHTS).open("rb") as weights:
+        return learnt if hashlib.file_digest(weights, "sha256").digest() == of_model else None
 
 
 def _places(data: File) -> dict[str, _Place]:
@@ -166,7 +184,7 @@ def _places(data: File) -> dict[str, _Place]:
             [kind] = take("B")
             [size] = take("I")
             place = _Place(at, shape, _TYPES[kind])
-            if size != int(np.prod(shape, dtype=np.int64)) * np.dtype(place.dtype).itemsize or at + size > len(data):
+            if size != math.prod(shape) * np.dtype(place.dtype).itemsize or at + size > len(data):
                 raise RecognitionError(f"the model.bin is broken at {name}")
             places[name] = place
             at += size

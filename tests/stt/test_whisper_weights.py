@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import tomllib
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgeagent.errors import RecognitionError
@@ -74,8 +75,25 @@ def test_a_product_is_added_to_a_matrix_and_a_sum_to_anything_else() -> None:
         {f"{BIAS}:d": np.zeros(7)},
         {f"{MATRIX}:a": np.zeros((2, 64))},
         {f"{MATRIX}:a": np.zeros((2, 64)), f"{MATRIX}:b": np.zeros((5, 3))},
+        {f"{MATRIX}:a": np.zeros(64), f"{MATRIX}:b": np.zeros(64)},
+        {f"{BIAS}:d": np.zeros(1)},
+        {f"{BIAS}:d": np.full(read_weights(DATA)[BIAS].shape, np.nan)},
+        {f"{BIAS}:d": np.full(read_weights(DATA)[BIAS].shape, "a")},
+        {"encoder/num_heads:d": np.zeros(())},
+        {"no colon": np.zeros(3)},
     ],
-    ids=["another layer", "another shape", "half a product", "no product"],
+    ids=[
+        "another layer",
+        "another shape",
+        "half a product",
+        "no product",
+        "a number",
+        "one for all",
+        "not a number",
+        "text",
+        "no weight",
+        "no name",
+    ],
 )
 def test_what_was_learnt_of_another_model_is_refused(learnt: dict[str, np.ndarray]) -> None:
     with pytest.raises(RecognitionError, match="does not fit this Whisper model"):
@@ -115,7 +133,12 @@ def test_nothing_is_added_to_a_model_of_other_bytes_or_another_name(ours: Path, 
             assert files == folder
 
 
-def test_a_model_that_fails_to_load_leaves_nothing_behind(ours: Path, tmp_path: Path) -> None:
+def test_a_model_that_fails_to_load_leaves_nothing_behind(
+    ours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     folder = tmp_path / FOLDER.name
     shutil.copytree(FOLDER, folder)
     (folder / "config.json").write_text("{")
@@ -124,13 +147,56 @@ def test_a_model_that_fails_to_load_leaves_nothing_behind(ours: Path, tmp_path: 
     with pytest.raises(RecognitionError, match="can't be loaded"):
         WhisperModel(folder, threads=1)
     assert set(Path("/proc/self/fd").iterdir()) <= open_files
-    assert not list(Path(tempfile.gettempdir()).glob("edgeagent-whisper-*"))
+    assert not list(temporary.iterdir())
 
 
-def test_a_broken_file_of_what_was_learnt_is_told(ours: Path) -> None:
-    (ours / f"whisper_{FOLDER.name}_noise.npz").write_bytes(b"PK not a zip")
+@pytest.mark.parametrize("lacking", ["a folder", "memory"])
+def test_a_machine_that_lacks_something_hears_as_before(
+    lacking: str, ours: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    learnt_of(ours, FOLDER.name, DATA)
+    if lacking == "a folder":
+        monkeypatch.setattr(tempfile, "tempdir", str(ours / "nowhere"))
+    else:
+
+        def refuse(name: str) -> int:
+            raise PermissionError(f"no memory for {name}")
+
+        monkeypatch.setattr(os, "memfd_create", refuse)
+    assert written(FOLDER) == DRIVE
+    assert "hears without what it has learnt of noise" in caplog.text
+
+
+def test_links_and_folders_beside_the_weights_do_no_harm(ours: Path, tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER.name
+    shutil.copytree(FOLDER, folder)
+    (folder / "loop").symlink_to("loop")
+    (folder / "nowhere").symlink_to("missing")
+    (folder / "more").mkdir()
+    learnt_of(ours, FOLDER.name, DATA)
+    assert written(folder) == DRIVE
+
+
+@pytest.mark.parametrize("broken", [b"PK not a zip", b"", b"\x93NUMPY"])
+def test_a_broken_file_of_what_was_learnt_is_told(broken: bytes, ours: Path) -> None:
+    (ours / f"whisper_{FOLDER.name}_noise.npz").write_bytes(broken)
     with pytest.raises(RecognitionError, match=r"whisper_fixture_noise\.npz is broken"):
         WhisperModel(FOLDER, threads=1)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(at=st.integers(0, 600), bit=st.integers(0, 7))
+def test_a_bit_that_was_lost_is_told_or_does_no_harm(at: int, bit: int, ours: Path) -> None:
+    learnt_of(ours, FOLDER.name, DATA, **{f"{BIAS}:d": np.zeros(read_weights(DATA)[BIAS].shape, np.float16)})
+    file = ours / f"whisper_{FOLDER.name}_noise.npz"
+    data = bytearray(file.read_bytes())
+    data[at % len(data)] ^= 1 << bit
+    file.write_bytes(data)
+    try:
+        with hardened(FOLDER) as files:
+            read_weights((files / "model.bin").read_bytes())
+    except RecognitionError as error:
+        assert str(error)  # noqa: PT017 - either is right
 
 
 def test_what_ships_was_learnt_for_the_model_of_the_catalogue() -> None:

@@ -122,11 +122,13 @@ class Encoder(_Half):
         shares = sorted({share(key) for key in self.learnt})
         return [{"params": [p for k, p in self.learnt.items() if share(k) == each], "share": each} for each in shares]
 
-    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """What was learnt, for ``edgeagent.stt.add_learnt``."""
+    def arrays(self, share: float) -> dict[str, np.ndarray[Any, Any]]:
+        """Returns a share of what was learnt, for ``edgeagent.stt.add_learnt``."""
         names = {key: name for name, key in self._keys.items()}
         return {
-            f"{names[key[:-2]]}{key[-2:]}": value.detach().numpy().astype(np.float16)
+            f"{names[key[:-2]]}{key[-2:]}": ((1.0 if key.endswith(":a") else share) * value.detach())
+            .numpy()
+            .astype(np.float16)
             for key, value in self.learnt.items()
         }
 

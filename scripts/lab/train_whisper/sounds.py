@@ -112,16 +112,12 @@ class Known:
         """One to four pieces with pauses between them, as long as there is room, and their tokens."""
         sounds: list[Sound] = []
         tokens = [self._begin]
-        left, most = int(seconds * RATE_HZ), int(rng.integers(1, 5))
-        while len(tokens) <= most:
-            at = int(rng.integers(len(self._sounds)))
-            if len(self._sounds[at]) > left:
-                if sounds:
-                    break
-                continue
-            sounds += [self._sounds[at].astype(float) / 32_768, _pause(rng, 0.1, 0.8)]
-            tokens.append(self._tokens[at])
-            left -= sum(map(len, sounds[-2:]))
+        left = int(seconds * RATE_HZ)
+        for at in rng.integers(len(self._sounds), size=int(rng.integers(1, 5))):
+            if len(self._sounds[at]) <= left or not sounds:
+                sounds += [self._sounds[at].astype(float) / 32_768, _pause(rng, 0.1, 0.8)]
+                tokens.append(self._tokens[at])
+                left -= sum(map(len, sounds[-2:]))
         return np.concatenate(sounds[:-1]), np.concatenate([*tokens, self._end])
 
 
