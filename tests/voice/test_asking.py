@@ -488,7 +488,15 @@ def test_a_command_after_talk_that_nobody_answered_is_a_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["was that left", "did you turn?", "were you in the kitchen", "was the door open", "is that the kitchen"]
+    "text",
+    [
+        "was that left",
+        "did you turn?",
+        "were you in the kitchen",
+        "was the door open",
+        "is that the kitchen",
+        "do you say that you might come",
+    ],
 )
 def test_a_question_about_what_was_or_what_something_is(text: str) -> None:
     assert asks_about_facts(text)
