@@ -155,6 +155,13 @@ def test_what_fits_far_better_counts_whatever_the_app_knows() -> None:
     assert best_of(APP, fits, heard("go to the kitchen")).text == "my sister has a new kitten"
 
 
+def test_of_free_speech_no_word_is_dropped_or_changed_for_the_app() -> None:
+    """Each word that the app does not know costs a text something: so a shorter one won."""
+    said, shorter = "it was the age of wisdom it was the age of foolishness", "it was the age of wisdom it was the age"
+    fits = [(said, Fit(-9.0, 12)), (shorter, Fit(-8.5, 9)), ("drove to the age of wisdom", Fit(-14.0, 6))]
+    assert best_of(APP, fits, heard("drive forward")).text == said
+
+
 def test_agreement_is_understood_and_guesses_in_noise_are_not() -> None:
     fits = [("go to the kitchen", Fit(-0.5, 5)), ("go to the kitten", Fit(-6.0, 5))]
     sure = best_of(APP, fits, heard("go to the kitchen", "go to the kitchen"))
