@@ -160,6 +160,10 @@ def test_of_free_speech_no_word_is_dropped_or_changed_for_the_app() -> None:
     said, shorter = "it was the age of wisdom it was the age of foolishness", "it was the age of wisdom it was the age"
     fits = [(said, Fit(-9.0, 12)), (shorter, Fit(-8.5, 9)), ("drove to the age of wisdom", Fit(-14.0, 6))]
     assert best_of(APP, fits, heard("drive forward")).text == said
+    part = [("in its power to do for them", Fit(-5.0, 7)), ("stop", Fit(-4.7, 2))]
+    assert best_of(APP, part, heard("stop")).text == "in its power to do for them"
+    twice = [("turn left turn left turn left", Fit(-4.0, 7)), ("turn left", Fit(-3.0, 3))]
+    assert best_of(APP, twice, heard("turn left")).text == "turn left"
 
 
 def test_agreement_is_understood_and_guesses_in_noise_are_not() -> None:
