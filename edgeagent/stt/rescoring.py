@@ -216,6 +216,7 @@ def best_of(
         fits: The candidates, at least one, Whisper's own first.
         heard: By PocketSphinx.
     """
+    fits = _without_repeats(fits)
     scores = {text: fit.log_prob + app.prior(text, heard) for text, fit in fits}
     best = max(scores, key=lambda text: scores[text])
     own = fits[0][0]
@@ -247,6 +248,20 @@ def best_of(
     if any(_forbids(one) for one, _ in possible):
         possible = ()
     return Best(text, right, understood, likely, possible)
+
+
+def _without_repeats(fits: Sequence[tuple[str, Fit]]) -> list[tuple[str, Fit]]:
+    """The candidates without those that say another one twice or more, and fit no better: Whisper repeats itself, "turn
+    left ninety degrees turn left ninety degrees", and that would be another amount."""
+    by_text = dict(fits)
+
+    def repeats(text: str, fit: Fit) -> bool:
+        words = text.split()
+        firsts = [words[: len(words) // times] for times in range(2, len(words) + 1) if len(words) % times == 0]
+        once = (" ".join(first) for first in firsts if first * (len(words) // len(first)) == words)
+        return any(one in by_text and by_text[one].log_prob >= fit.log_prob for one in once)
+
+    return [(text, fit) for text, fit in fits if not repeats(text, fit)]
 
 
 def _shares(scores: Mapping[str, float], own: str) -> tuple[tuple[str, float], ...]:

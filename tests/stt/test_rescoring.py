@@ -155,6 +155,15 @@ def test_what_fits_far_better_counts_whatever_the_app_knows() -> None:
     assert best_of(APP, fits, heard("go to the kitchen")).text == "my sister has a new kitten"
 
 
+def test_a_text_that_whisper_wrote_twice_is_no_other_amount() -> None:
+    once, twice = "drive forward two meters", "drive forward two meters drive forward two meters"
+    fits = [(twice, Fit(-3.4, 12)), (once, Fit(-1.8, 6))]
+    best = best_of(APP, fits, heard(once, once))
+    assert (best.text, best.understood) == (once, True)
+    said_twice = [(twice, Fit(-1.8, 12)), (once, Fit(-9.0, 6))]
+    assert best_of(APP, said_twice, heard(twice)).text == twice
+
+
 def test_of_free_speech_no_word_is_dropped_or_changed_for_the_app() -> None:
     """Each word that the app does not know costs a text something: so a shorter one won."""
     said, shorter = "it was the age of wisdom it was the age of foolishness", "it was the age of wisdom it was the age"
