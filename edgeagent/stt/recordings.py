@@ -31,7 +31,7 @@ _TITLES: Final = {"mr": "mister", "mrs": "missus", "dr": "doctor"}
 def for_error_rate(text: str) -> str:
     """Lower case, no punctuation, numbers and titles in words: what two texts are compared by."""
     words = _FIGURES.sub(_said, inverse_normalised(text))
-    return " ".join(_TITLES.get(word, word) for word in _WORD.findall(words.replace("’", "'").lower()))  # noqa: RUF001
+    return " ".join(_TITLES.get(word, word) for word in _WORD.findall(words.replace("’", "'").lower()))  # noqa: RUF001 - Whisper's
 
 
 def _said(found: re.Match[str]) -> str:

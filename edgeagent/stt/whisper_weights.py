@@ -43,7 +43,8 @@ _OPEN: Final = Path("/proc/self/fd")
 """The files that this process has open, by their numbers."""
 _PIECE: Final = 1 << 20
 _BROKEN: Final = (ValueError, KeyError, TypeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
-"""What numpy raises for a file that is none of its own, or has lost a bit."""
+"""Errors of numpy for a file that is none of its own or has lost a bit; NotImplementedError is zipfile's, for a
+compression that it does not know."""
 
 
 class _Place(NamedTuple):

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,16 +188,14 @@ def test_a_broken_file_of_what_was_learnt_is_told(broken: bytes, ours: Path) -> 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(at=st.integers(0, 600), bit=st.integers(0, 7))
 def test_a_bit_that_was_lost_is_told_or_does_no_harm(at: int, bit: int, ours: Path) -> None:
+    """Anything but a RecognitionError, or weights that can't be read, is a fault."""
     learnt_of(ours, FOLDER.name, DATA, **{f"{BIAS}:d": np.zeros(read_weights(DATA)[BIAS].shape, np.float16)})
     file = ours / f"whisper_{FOLDER.name}_noise.npz"
     data = bytearray(file.read_bytes())
     data[at % len(data)] ^= 1 << bit
     file.write_bytes(data)
-    try:
-        with hardened(FOLDER) as files:
-            read_weights((files / "model.bin").read_bytes())
-    except RecognitionError as error:
-        assert str(error)  # noqa: PT017 - either is right
+    with suppress(RecognitionError), hardened(FOLDER) as files:
+        assert set(read_weights((files / "model.bin").read_bytes())) == set(read_weights(DATA))
 
 
 def test_what_ships_was_learnt_for_the_model_of_the_catalogue() -> None:

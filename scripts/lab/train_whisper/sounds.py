@@ -1,6 +1,8 @@
 """Pairs of sounds: somebody speaks, and the same in a room, through a microphone, in noise.
 
 heart and joe, by which the ears are measured, are never heard. Each draw is of its generator alone.
+Rooms are like those of ``edgeagent.testing``, which needs the whole product and so can't be had in the trainer's
+environment; walls take some treble here.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class Pair:
     """Sounds of ``WINDOW_S`` that end in silence. Shape (samples,), float32.
 
     Attributes:
-        spoken: Samples until the end of the speech.
+        spoken: Samples until the silence, which is no part of the speech or of the noise around it.
         tokens: What Whisper writes for the clear sound; None where that is not known.
     """
 
