@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from edgeagent.audio.device import BLOCK_S, DeviceInfo, Fill, Take, Xruns, holder_of_cards, patiently
+from edgeagent.audio.device import BLOCK_S, DeviceInfo, Fill, Samples, Take, Xruns, holder_of_cards, patiently
 from edgeagent.errors import AudioError
 
 logger = logging.getLogger(__name__)
@@ -166,6 +166,8 @@ class PortAudioDevice:
         self._found: dict[End, DeviceInfo] = {}
         self._rates: dict[End, int] = {}
         self._channel = channel
+        self._mix: Samples = np.ones(1, np.float32)
+        """Share of each of the microphone's channels in what is heard."""
         self._on_state = on_state
         self._streams: dict[End, Any] = {}
         self._called_s: dict[End, float] = {}
@@ -236,11 +238,14 @@ class PortAudioDevice:
         try:
             for end, callback in wanted:
                 found, rate_hz = self._found[end], self._rates[end]
+                channels = min(_channels(found, end), 2) if end == "output" else self._input_channels(found)
+                if end == "input":
+                    self._mix = np.full(channels, 1 / channels, np.float32)
                 made = (sd.OutputStream if end == "output" else sd.InputStream)(
                     device=found.index,
                     samplerate=rate_hz,
                     blocksize=int(rate_hz * BLOCK_S),
-                    channels=min(_channels(found, end), 2) if end == "output" else self._input_channels(found),
+                    channels=channels,
                     dtype="float32",
                     latency=self._asked_s,
                     callback=callback,
@@ -294,7 +299,8 @@ class PortAudioDevice:
         if status.input_overflow:
             self.xruns.over += 1
         if self._take is not None:
-            mono = block.mean(axis=1) if self._channel is None else block[:, self._channel].copy()
+            # a tenth of what block.mean(axis=1) costs, a hundred times a second
+            mono = block @ self._mix if self._channel is None else block[:, self._channel].copy()
             self._take(mono, now_s - _ahead_s(times.currentTime, times.inputBufferAdcTime, self.latency_s))
 
     # --- a device that vanishes -------------------------------------------------------------------------------------

@@ -151,6 +151,8 @@ class Ears:
         self._doze = Doze(self.sound.input_rate_hz)
         self._held: deque[tuple[Samples, float]] = deque()
         """Quiet blocks that are heard if something follows."""
+        self._held_count = 0
+        """Samples of these."""
         self._own = OwnVoice()
         self._onset_s = 0.0
         self._suspected: dict[int, SpottedPhrase | None] = {}
@@ -399,7 +401,7 @@ class Ears:
             self._put_off(block, adc_s)
             return
         while self._held:
-            self._hear_block(*self._held.popleft(), measured=True)
+            self._hear_block(*self._let_go(), measured=True)
         self._hear_block(block, adc_s)
         self._open.pass_on()
 
@@ -407,11 +409,18 @@ class Ears:
         """Leaves a quiet block until something follows; the clock goes on."""
         self._count += self._length(block)
         self._held.append((block, adc_s))
-        while sum(len(held) for held, _ in self._held) > LEAD_S * self.sound.input_rate_hz:
+        self._held_count += len(block)
+        while self._held_count > LEAD_S * self.sound.input_rate_hz:
             self._skip()
         if self._time(self._count) - self._level_s > _ASLEEP_LEVEL_S:
             self._level.reset()
             self._tell_level(self._level_db)
+
+    def _let_go(self) -> tuple[Samples, float]:
+        """Takes the oldest block that was put off."""
+        block, adc_s = self._held.popleft()
+        self._held_count -= len(block)
+        return block, adc_s
 
     def _length(self, block: Samples) -> int:
         """Samples of a block at 16 kHz."""
@@ -419,7 +428,7 @@ class Ears:
 
     def _skip(self) -> None:
         """Leaves out the oldest block that was put off."""
-        block, adc_s = self._held.popleft()
+        block, adc_s = self._let_go()
         self.sound.echo.skip(len(block), adc_s)
         length = self._length(block)
         self._endpointer.activity.skip(length)

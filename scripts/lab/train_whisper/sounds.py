@@ -86,7 +86,7 @@ class Clips:
     def _by_people(self, rng: Draw, seconds: float) -> Sound:
         sound, count = self._people[rng.choice(len(self._people), p=self._people_shares)], int(seconds * RATE_HZ)
         at = int(rng.integers(max(1, len(sound) - count)))
-        return sound[at : at + count].astype(float) / 32_768
+        return _uncut(sound[at : at + count].astype(float) / 32_768)
 
     def _by_machine(self, rng: Draw, seconds: float) -> Sound:
         voice = self._voices[rng.choice(len(self._voices), p=self._voice_shares)]
@@ -121,6 +121,17 @@ class Known:
                 tokens.append(self._tokens[at])
                 left -= sum(map(len, sounds[-2:]))
         return np.concatenate(sounds[:-1]), np.concatenate([*tokens, self._end])
+
+
+def _uncut(sound: Sound) -> Sound:
+    """From the quietest moment of its first second to that of its last: words are cut as seldom as may be."""
+    hop = RATE_HZ // 50
+    power = np.square(sound[: len(sound) // hop * hop]).reshape(-1, hop).sum(axis=1)
+    power = np.convolve(power, np.ones(5), "same")
+    edge = min(RATE_HZ // hop, len(power) // 3)
+    if not edge:
+        return sound
+    return sound[int(np.argmin(power[:edge])) * hop : (len(power) - edge + int(np.argmin(power[-edge:]))) * hop]
 
 
 def pair(rng: Draw, clips: Clips, known: Known) -> Pair:
