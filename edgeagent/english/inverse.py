@@ -47,6 +47,11 @@ _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of
 _TOKEN: Final = re.compile(r"(?P<lead>[^\w½¼¾°%]*+)(?P<core>.*?)(?P<trail>[^\w½¼¾°%]*)", re.DOTALL)
 _FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:/][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
 _GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_DECIMAL_COMMA: Final = re.compile(
+    rf"(?<![0-9.,])([0-9]+),([0-9]{{1,2}})(?=\s*(?:{'|'.join(map(re.escape, sorted((*SHORT, *UNITS))))})(?![^\W\d_]))",
+    re.IGNORECASE,
+)
+"""Before a unit: "1,5 m" is no list."""
 _PASSES: Final = 6
 _LAST: Final = re.compile(r"[\s.,:;!…—–-]+$")  # noqa: RUF001 - dashes look alike
 
@@ -67,7 +72,7 @@ class _Token:
 
 def inverse_normalised(words: str) -> str:
     """Write the numbers and units of a recognised sentence in the one form. Doing it twice changes nothing."""
-    text = " ".join(words.split())
+    text = _DECIMAL_COMMA.sub(r"\1.\2", " ".join(words.split()))
     for _ in range(_PASSES):  # what was converted may complete another number; a third pass is for made-up text
         before, text = text, _pass(text)
         if text == before:

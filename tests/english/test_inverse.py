@@ -38,6 +38,8 @@ two hundred meters and go => 200 meters and go
 one thousand two hundred thirty-four => 1234
 1,000 meters => 1000 meters
 2.0 meters => 2 meters
+drive 1,5 meters => drive 1.5 meters
+back 0,25m, then turn 22,5° => back 0.25 meters, then turn 22.5 degrees
 turn ninety => turn 90
 turn one eighty => turn 180
 turn left one twenty => turn left 120
@@ -77,6 +79,8 @@ Really?! => Really?
 turn left two times => turn left 2 times
 """
 UNTOUCHED = """
+shelves 4,5 and 6,7
+boxes 1,2,3 meters
 one of them
 this one
 no one is here
