@@ -17,7 +17,7 @@ from edgeagent.context import AgentContext
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, UNITS, ratio, sides
 from edgeagent.english.sentence_rules import CLASS
-from edgeagent.english.tokens import NEGATIONS, parts_of, words_of
+from edgeagent.english.tokens import NEGATIONS, is_asked, parts_of, words_of
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
 from edgeagent.hooks.run_guards import without_warnings
@@ -228,6 +228,21 @@ def sentence(result: Message, *, what: str = "") -> str:
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
+def _failure_contradicted(reply: str, history: Sequence[Message]) -> str:
+    """Tells the failure of the last call for a thing that a reply says the robot has; empty if there is none."""
+    calls = {call.id: call for one in history for call in one.tool_calls}
+    for clause in _CLAUSES.split(reply):
+        if _denies(clause) or is_asked(clause) or _TELLING.having.isdisjoint(words_of(clause)):
+            continue
+        for result in reversed([one for one in history if one.role == "tool"]):
+            call = calls.get(result.call_id or "")
+            if _content(clause) & _of_call(call):
+                if result.status in (None, *_FINE):
+                    break
+                return sentence(result, what=_name(result, call))
+    return ""
+
+
 def _is_answer(message: Message) -> bool:
     return message.role == "assistant" and not message.tool_calls
 
@@ -299,7 +314,8 @@ class GroundedReplyHook(BaseHook):
     sentence is left out. Then the whole reply is compared with the task's results since the last answer, word for word:
     "the distance must be at most 50 m" told as "the sensor does not answer", a failure told as done, "Okay." Where it
     does not tell them, they are told in their own words, and what was not run in a clause. A reply with calls, and one
-    to what a person has said since the results, is left alone.
+    to what a person has said since the results, is left alone; but where it says that the robot has a thing, and the
+    last call for that failed, the failure is told.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM})
@@ -327,6 +343,8 @@ class GroundedReplyHook(BaseHook):
         text = _mended(sentences, wrong, told.results) if any(wrong) else payload.text
         if told.results and ctx.history()[-1].role != "user" and (is_wordless or not told.is_told_by(text)):
             text = " ".join(told.sentences()) or text
+        if not told.results:
+            text = _failure_contradicted(text, ctx.history()) or text
         if text == payload.text:
             return None
         logger.info("told %r in the place of %r", text, payload.text)

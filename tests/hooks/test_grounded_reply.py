@@ -108,6 +108,23 @@ def test_results_of_a_run_that_was_stopped_are_no_matter_of_the_next_task() -> N
     assert said(told, "battery at 80 percent", before=before) == told
 
 
+def test_a_thing_that_could_not_be_had_is_not_said_to_be_had() -> None:
+    took = Message("assistant", "", tool_calls=(ToolCall("c", "take", {"thing": "cup"}),))
+    fails = Message("assistant", "", tool_calls=(ToolCall("d", "take", {"thing": "towel"}),))
+    before = (
+        Message.user("take the cup and the towel"),
+        took,
+        Message("tool", "took the cup", call_id="c", name="take", status="ok"),
+        fails,
+        Message("tool", "the gripper holds the cup", call_id="d", name="take", status="error"),
+        Message.assistant("I could not take the towel: the gripper holds the cup."),
+    )
+    told = "Take did not work: the gripper holds the cup."
+    assert said("I am holding the towel.", task="what do you have", before=before) == told
+    for fine in ("I am holding the cup.", "I have no towel.", "The towel is there.", "Do you have the towel?"):
+        assert said(fine, task="what do you have", before=before) == fine
+
+
 def test_numbers_at_the_end_of_a_long_text_are_known() -> None:
     manual = f"{'the manual of the pump says nothing here, ' * 100} the code of the valve is 4711"
     assert said("The code of the valve is 4711.", manual) == "The code of the valve is 4711."
