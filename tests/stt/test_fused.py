@@ -201,7 +201,7 @@ def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
 ) -> None:
     monkeypatch.setattr("edgeagent.stt.fused._NEARLY", apart)
     assert hear(ears, spoken("Follow me.")).near_stops == ()
-    for least in ("LEAST", "LEAST_CONTRARY"):
+    for least in ("LEAST", "LEAST_EXCHANGED"):
         monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
     likely = hear(ears, spoken("Bring the cup to the kitchen."))
     assert (likely.likely, set(likely.near_stops)) == (not near, near)
@@ -217,7 +217,7 @@ def test_stop_phrases_are_looked_for_in_a_few_words_that_are_not_understood(
 def test_a_stop_word_may_fit_less_well_than_a_phrase_that_is_nearly_as_likely(
     ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch, apart: float, far: set[str]
 ) -> None:
-    for least in ("LEAST", "LEAST_CONTRARY"):
+    for least in ("LEAST", "LEAST_EXCHANGED"):
         monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
     monkeypatch.setattr("edgeagent.stt.rescoring.LEAST_LIKELY", 2.0)
     monkeypatch.setattr("edgeagent.stt.fused._POSSIBLE", apart)
@@ -228,7 +228,7 @@ def test_a_stop_word_may_fit_less_well_than_a_phrase_that_is_nearly_as_likely(
 def test_a_stop_word_fits_as_well_as_with_a_now_behind_it(
     ears: FusedTranscriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for least in ("LEAST", "LEAST_CONTRARY"):
+    for least in ("LEAST", "LEAST_EXCHANGED"):
         monkeypatch.setattr(f"edgeagent.stt.rescoring.{least}", 2.0)  # nothing is as sure
     fit = ears._model.fit
 

@@ -239,6 +239,12 @@ def test_what_is_in_doubt_for_more_than_others_tells_nothing_possible() -> None:
     assert best_as("grab the cup", ("grab the cup", Fit(-0.5, 4))).possible == (), "it is understood"
 
 
+def test_a_negation_in_other_words_forbids_nothing() -> None:
+    near = ("open your gripper", Fit(-1.5, 4)), ("open the gripper", Fit(-4.0, 4))
+    assert best_as("open your gripper", *near, pocketsphinx="not the printer").understood
+    assert not best_as("open your gripper", *near, pocketsphinx="don't open your gripper").understood
+
+
 def test_a_number_in_other_words_is_no_other_number() -> None:
     near = ("drive two and a half meters", Fit(-1.0, 6)), ("drive two point five meters", Fit(-1.5, 6))
     assert best_as("drive two and a half meters", *near).understood
