@@ -91,10 +91,7 @@ class FarEnd:
         self._queue: deque[tuple[Samples, float]] = deque(maxlen=_QUEUED)
         self._resampler = Resampler(in_hz, rate_hz)
         self._in_hz, self._rate_hz = in_hz, rate_hz
-        self._kept = round(_KEPT_S * rate_hz)
-        self._samples: Samples = np.zeros(2 * self._kept, np.float32)
-        self._used = 0
-        self._begin = 0
+        self._history = SampleHistory(round(_KEPT_S * rate_hz))
         self._sounds_until = 0
         """Position after the last sample that is not silent."""
         self._in_count = 0
@@ -118,12 +115,16 @@ class FarEnd:
                 self.clock.skip(silence / self._in_hz)
                 block = np.concatenate((np.zeros(silence, np.float32), block))
             self._in_count += len(block)
-            self._append(self._resampler.process(block))
+            samples = self._resampler.process(block)
+            self._history.append(samples)
+            self._history.forget()
+            if samples.any():
+                self._sounds_until = self.end
 
     @property
     def end(self) -> int:
         """Position after the last sample."""
-        return self._begin + self._used
+        return self._history.end
 
     @property
     def silent_s(self) -> float:
@@ -137,9 +138,9 @@ class FarEnd:
     def read(self, position: int, count: int) -> Samples:
         """Samples from a position on; zeros where there are none."""
         made: Samples = np.zeros(count, np.float32)
-        first, last = max(position, self._begin), min(position + count, self.end)
+        first, last = max(position, self._history.begin), min(position + count, self.end)
         if first < last:
-            made[first - position : last - position] = self._samples[first - self._begin : last - self._begin]
+            made[first - position : last - position] = self._history.read(first, last)
         return made
 
     def fade(self, begin: float, end: float, count: int) -> Samples:
@@ -157,16 +158,3 @@ class FarEnd:
         around = self.read(whole - REACH + 1, count + 2 * REACH - 1)
         made: Samples = np.correlate(around, self._taps[round((position - whole) * _PHASES)], "valid")
         return made
-
-    def _append(self, samples: Samples) -> None:
-        if self._used + len(samples) > len(self._samples):
-            drop = max(self._used - self._kept, 0)
-            self._samples[: self._used - drop] = self._samples[drop : self._used].copy()
-            self._used -= drop
-            self._begin += drop
-            if self._used + len(samples) > len(self._samples):
-                self._samples = np.concatenate((self._samples, np.zeros(len(samples), np.float32)))
-        self._samples[self._used : self._used + len(samples)] = samples
-        self._used += len(samples)
-        if samples.any():
-            self._sounds_until = self.end
