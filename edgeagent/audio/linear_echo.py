@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from edgeagent.audio.device import Samples
 from edgeagent.audio.early_echo import FRAME_S
-from edgeagent.audio.residual_gate import EDGES_HZ
+from edgeagent.audio.residual_gate import EDGES_HZ, Bands
 
 LENGTH_S: Final = 0.240
 """Of the room's response. With half of it, an echo in a room of RT60 0.6 s is 5 dB louder after it."""
@@ -155,29 +155,20 @@ class Remainder:
     """Rest that the linear canceller leaves while only the robot speaks, beside the echo, and whether there is more."""
 
     def __init__(self, rate_hz: int) -> None:
-        frame = round(rate_hz * FRAME_S)
-        self._two = np.zeros((2, 2 * frame))
-        self._window = np.hanning(2 * frame + 1)[:-1]
-        self._window /= np.sqrt(np.sum(np.square(self._window)) * frame)
-        bins = np.round(np.array(EDGES_HZ) * 2 * frame / rate_hz).astype(np.intp)
-        self._starts, self._end = bins[:-1], int(bins[-1])
+        self._bands = Bands(rate_hz, round(rate_hz * FRAME_S), signals=2)
         self._decay = 10 ** (-_DECAY_DB_S * FRAME_S / 10)
-        self._left = self._echo = np.zeros(len(self._starts))
+        self._left = self._echo = np.zeros(len(EDGES_HZ) - 1)
         self._noise: Powers | None = None
         self.forget()
 
     def forget(self) -> None:
         """The canceller begins anew."""
-        self._expected_db = np.full(len(self._starts), _AT_FIRST_DB)
+        self._expected_db = np.full(len(EDGES_HZ) - 1, _AT_FIRST_DB)
         self._seen = 0
 
     def has_more(self, left: Samples, echo: Samples) -> bool:
         """True if a frame of what is left has more in it than the echo explains; learns from it."""
-        frame = len(left)
-        self._two[:, :frame] = self._two[:, frame:]
-        self._two[:, frame:] = left, echo
-        spectra = np.fft.rfft(self._two * self._window)[:, : self._end]
-        powers: Powers = np.add.reduceat(np.square(np.abs(spectra)), self._starts, axis=1)
+        powers = self._bands.of(left, echo)
         self._left = self._left + _SMOOTH * (powers[0] - self._left)
         self._echo = np.maximum(self._echo * self._decay, powers[1])
         known = self._echo > _QUIET

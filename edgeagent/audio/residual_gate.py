@@ -70,9 +70,6 @@ _NOISE_BIAS: Final = 2.0
 _STARTING: Final = 50
 """Frames before the canceller lets any noise through."""
 
-_SIGNALS: Final = 3
-"""Number of signals: the rest, the microphone, the far end."""
-
 Powers = NDArray[np.float64]
 
 
@@ -94,7 +91,7 @@ class ResidualGate:
         self.loud = self.louder = False
         self.waiting = False
         self._frame = rate_hz // 100
-        self._bands = _Bands(rate_hz, self._frame)
+        self._bands = Bands(rate_hz, self._frame, signals=3)
         bands = len(EDGES_HZ) - 1
         frame_s = self._frame / rate_hz
         self._decay, self._slow = (10 ** (-speed * frame_s / 10) for speed in (_DECAY_DB_S, _WAITING_DB_S))
@@ -247,20 +244,20 @@ class ResidualGate:
         return made
 
 
-class _Bands:
+class Bands:
     """Power by band of the last two frames of some signals."""
 
-    def __init__(self, rate_hz: int, frame: int) -> None:
+    def __init__(self, rate_hz: int, frame: int, *, signals: int) -> None:
         self._frame = frame
-        self._two = np.zeros((_SIGNALS, 2 * frame))
+        self._two = np.zeros((signals, 2 * frame))
         self._window = np.hanning(2 * frame + 1)[:-1]
         self._window /= np.sqrt(np.sum(np.square(self._window)) * frame)
         bins = np.round(np.array(EDGES_HZ) * 2 * frame / rate_hz).astype(np.intp)
         self._starts = bins[:-1]
         self._end = int(bins[-1])
 
-    def of(self, *signals: Samples, wanted: int = _SIGNALS) -> Powers:
-        """Of the first signals as many as are wanted; shape (signals, bands)."""
+    def of(self, *signals: Samples, wanted: int | None = None) -> Powers:
+        """Of the first signals as many as are wanted, or of all; shape (signals, bands)."""
         self._two[:, : self._frame] = self._two[:, self._frame :]
         self._two[:, self._frame :] = signals
         spectrum = np.fft.rfft(self._two[:wanted] * self._window)[:, : self._end]
