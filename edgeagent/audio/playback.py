@@ -97,13 +97,14 @@ class PlaybackQueue:
 
     Args:
         rate_hz: Of the loudspeaker; what is written has this rate.
+
+    Attributes:
         volume: Linear, 0 to 1; may be set at any time.
     """
 
-    def __init__(self, rate_hz: int, *, volume: float = 1.0) -> None:
+    def __init__(self, rate_hz: int) -> None:
         self.rate_hz = rate_hz
-        self.volume = volume
-        self._gain = volume
+        self.volume = self._gain = 1.0
         self._live: list[Utterance] = []
         self._queue: deque[tuple[Utterance, Samples]] = deque()
         self._rest: tuple[Utterance, Samples] | None = None
@@ -145,17 +146,11 @@ class PlaybackQueue:
     def held(self) -> bool:
         return self._held
 
-    def flush(self) -> list[Utterance]:
-        """Drops everything from the next block on. Returns the utterances that this ends before their end."""
-        dropped = [utterance for utterance in self._live if not utterance.ended]
-        for utterance in dropped:
-            utterance.dropped = True
-        return dropped
-
-    @property
-    def active(self) -> bool:
-        """True if something is played or waits to be."""
-        return self.queued_s > 0
+    def flush(self) -> None:
+        """Drops everything from the next block on."""
+        for utterance in self._live:
+            if not utterance.ended:
+                utterance.dropped = True
 
     @property
     def queued_s(self) -> float:
