@@ -18,7 +18,6 @@ class Resampler:
     """
 
     def __init__(self, in_hz: float, out_hz: float) -> None:
-        self.in_hz, self.out_hz = in_hz, out_hz
         self._stream: Any = None
         if in_hz != out_hz:
             import soxr
@@ -31,11 +30,6 @@ class Resampler:
             return samples
         made: Samples = self._stream.resample_chunk(np.ascontiguousarray(samples, np.float32), last=last)
         return made
-
-    def reset(self) -> None:
-        """Forgets what came before."""
-        if self._stream is not None:
-            self._stream.clear()
 
 
 _JITTER_S: Final = 0.002
