@@ -122,8 +122,7 @@ class EchoCanceller:
         self._sought_s = 0.0
         self._energies = np.zeros(2)
         self._plain = Unsuppressed(rate_hz, _AEC_DELAY_S + (_NS_DELAY_S if noise_suppression else 0.0))
-        self._unsuppressed: Samples = np.zeros(0, np.float32)
-        self._frames: list[tuple[Samples, bool | None]] = []
+        self._sounds: list[Samples] = []
         self._early = EarlyEcho(rate_hz)
         self._early_delay_s: float | None = None
         """Delay by which the first words were fitted first: all fits are to be of one response."""
@@ -149,7 +148,7 @@ class EchoCanceller:
             Clean samples, whole frames of 10 ms: as many as came in, within a frame and the resampler's delay. When
             the loudspeaker's callback is late they come up to 80 ms later, none is lost.
         """
-        self._frames, self._released = [], []
+        self._sounds, self._released = [], []
         self._ends.hear(len(block), adc_s)
         if self._xruns.total != self._late:
             self._late = self._xruns.total
@@ -161,7 +160,6 @@ class EchoCanceller:
             clean.append(self._clean(waiting[at : at + self._frame]))
             at += self._frame
         self._waiting = waiting[at:]
-        self._unsuppressed = np.concatenate([waiting[:0], *(sound for sound, _ in self._frames)])
         return np.concatenate(clean)
 
     def skip(self, count: int, adc_s: float) -> None:
@@ -208,28 +206,12 @@ class EchoCanceller:
         return self.far_active and self._gate.waiting
 
     @property
-    def person(self) -> bool:
-        """True if there is something in what ``near`` returned last that the far end does not explain."""
-        return self._gate.open
-
-    @property
     def unsuppressed(self) -> Samples:
         """Frame that ``near`` returned last, for recognisers: while the robot speaks, with its echo subtracted only.
 
         A little of the robot's own voice is left, but all of a person's.
         """
-        return self._unsuppressed
-
-    @property
-    def persons(self) -> list[bool | None]:
-        """For each frame of what ``near`` returned last, whether one of two looks finds a person in it.
-
-        None where the loudspeaker is silent, or somebody else is louder: nothing but a person, or noise, can be in it.
-
-        The gate's, as in ``person``, is blind where AEC3 has suppressed the person; the other takes one frame of the
-        robot's own voice in a hundred for one.
-        """
-        return [person for _, person in self._frames]
+        return np.concatenate([self._waiting[:0], *self._sounds])
 
     @property
     def released(self) -> list[Frame]:
@@ -269,7 +251,7 @@ class EchoCanceller:
             self._pass(FRAME_S)
         if self.mode != "webrtc":
             made: Samples = near if self._processor is None else self._processor.process(near + self._hiss[0])
-            self._frames.append((made, None))
+            self._sounds.append(made)
             self._released.append(Frame(near, far, made, made, None, self.far_active))
             return made
         if not self.aligned and active:
@@ -282,6 +264,7 @@ class EchoCanceller:
         stranger = self._search.stranger
         wanted = self.far_active and (stranger or not self._gate.waiting)  # an echo that was not found is soft
         plain = self._plain.process(near, far, clean, lead_s=self._ends.lead_s, wanted=wanted)
+        # the gate is blind where AEC3 has suppressed the person; the others take 1 % of the robot's own frames for one
         person = self._gate.open or (wanted and (self._plain.person or self._gate.louder))
         self._persons.append(person and self.far_active)
         own = self.seeking or (self.far_active and sum(self._persons) < _FEW)
@@ -291,7 +274,7 @@ class EchoCanceller:
         else:
             inaudible = wanted and not self.aligned
             frame = Frame(near, far, clean, plain, found, self.far_active, own=own, inaudible=inaudible)
-        self._frames.append((frame.sound, frame.person))
+        self._sounds.append(frame.sound)
         if self.far_active and self._gate.only_far:
             self._energies *= 1 - FRAME_S / _MEMORY_S
             self._energies += np.dot(near, near), np.dot(clean, clean)

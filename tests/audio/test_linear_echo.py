@@ -117,7 +117,7 @@ def test_recognisers_hear_all_of_a_person_over_the_robots_voice() -> None:
         ) -> None:
             clean.append(canceller.near(block, adc_s))
             sound.append(canceller.unsuppressed)
-            assert len(sound[-1]) == len(clean[-1]) == FRAME * len(canceller.persons)
+            assert len(sound[-1]) == len(clean[-1])
 
         if mode == "person":
             room.say(speech(PERSON, "slt", 2), RATE_HZ, 6.0)
