@@ -104,7 +104,8 @@ class Speech:
         """
         if self.is_over(now_s) and not self.utterance.dropped and not self._cut_short:
             return self.text
-        return self.heard_until(self._mouth.playback.heard_s(self.utterance, now_s))
+        position_s = self._mouth.playback.heard_s(self.utterance, now_s)
+        return self.text[: self._words.end(position_s)].rstrip()
 
     def is_over(self, now_s: float) -> bool:
         """True if nothing more of the utterance will be heard: all has left the loudspeaker, or it was stopped or
@@ -116,10 +117,6 @@ class Speech:
         if not self.utterance.ended:
             return False
         return self._mouth.playback.heard_s(self.utterance, now_s) >= self.utterance.handed_s
-
-    def heard_until(self, position_s: float) -> str:
-        """The text that was spoken in its first seconds."""
-        return self.text[: self._words.end(position_s)].rstrip()
 
     # --- the mouth's thread -----------------------------------------------------------------------------------------
 
