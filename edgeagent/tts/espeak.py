@@ -20,12 +20,10 @@ from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 from edgeagent.tts import espeak_library
 from edgeagent.tts.espeak_library import EspeakSettings, SoundBlock, VoiceInfo
-from edgeagent.tts.speaker import PIECE_CHARS, VOLUMES, SpeechChunk, WordClock, WordTime, check_range, pieces, plain
+from edgeagent.tts.speaker import VOLUMES, SpeechChunk, WordClock, WordTime, check_range, pieces, plain
 
 __all__ = ["EspeakSpeaker", "VoiceInfo", "voices"]
 
-# About 20 s of speech. A piece is synthesised in one go (some 60 ms of a core), without waiting for whoever listens: so
-# the one espeak-ng of the process is never held by an utterance that nobody goes on listening to.
 _FULL_SCALE: Final = 32768
 _NEAR: Final = 0.75  # of difflib: a letter or two of a word
 _SHOWN: Final = 5
@@ -93,7 +91,7 @@ class EspeakSpeaker:
 
     def _chunks(self, spoken: str, line: _Line, stop_event: Event) -> Iterator[SpeechChunk]:
         """Speak piece by piece into the line, and give what it lets go."""
-        for offset, piece in pieces(spoken, PIECE_CHARS):
+        for offset, piece in pieces(spoken):
             if piece.isspace():
                 continue
             begun = line.length
@@ -103,7 +101,11 @@ class EspeakSpeaker:
             yield from line.finish(offset + len(piece))
 
     def _blocks(self, piece: str, stop_event: Event, *, end_pause: bool) -> Iterator[SoundBlock]:
-        """Synthesise one piece on a thread, and give the blocks as they come."""
+        """Synthesise one piece on a thread, and give the blocks as they come.
+
+        A piece takes some 60 ms of a core, without waiting for whoever listens: so the one espeak-ng of the process is
+        never held by an utterance that nobody goes on listening to.
+        """
         abandoned = Event()
         queue: SimpleQueue[SoundBlock | Exception | None] = SimpleQueue()
 

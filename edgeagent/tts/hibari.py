@@ -22,7 +22,6 @@ from edgeagent.errors import SpeechError
 from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
 from edgeagent.tts.speaker import (
-    PIECE_CHARS,
     VOLUMES,
     SpeechChunk,
     SpokenPart,
@@ -144,7 +143,7 @@ class HibariSpeaker:
     def _parts(self, loaded: _LoadedVoice, spoken: str, stop_event: Event) -> Iterator[SpokenPart]:
         """Sentence by sentence, as far as it is not stopped."""
         noise = np.random.default_rng(0)  # of breath and hiss; a text always sounds the same
-        for offset, piece in pieces(spoken, PIECE_CHARS):
+        for offset, piece in pieces(spoken):
             for sentence in self._read(loaded, piece):
                 sound = None if stop_event.is_set() else self._synthesise(loaded, sentence, noise, stop_event)
                 if sound is None:

@@ -30,7 +30,6 @@ from edgeagent.extras import install
 from edgeagent.onnx import open_session, run_until
 from edgeagent.tts.espeak_library import DATA_FILES
 from edgeagent.tts.speaker import (
-    PIECE_CHARS,
     VOLUMES,
     SpeechChunk,
     SpokenPart,
@@ -326,7 +325,7 @@ class PiperSpeaker:
     def _parts(self, voice: Any, spoken: str, stop_event: Event) -> Iterator[SpokenPart]:
         """Clause by clause, as far as it is not stopped."""
         gain = np.inf
-        for offset, piece in pieces(spoken, PIECE_CHARS):
+        for offset, piece in pieces(spoken):
             if stop_event.is_set():
                 return
             for clause in read(voice, piece):

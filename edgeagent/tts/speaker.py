@@ -16,10 +16,6 @@ from typing import Final, Protocol
 from edgeagent.audio.device import Samples
 from edgeagent.errors import SpeechError
 
-PIECE_CHARS: Final = 300
-"""Characters of a text that an engine reads at once."""
-
-
 VOLUMES: Final = (0, 200)
 """Lowest and highest volume of a voice, in percent; over 100 it may clip."""
 
@@ -92,6 +88,8 @@ _ENDS: Final = (
     re.compile(r"[,;:]\s|[\uff0c\u3001\uff1b\uff1a]"),  # of a clause
     re.compile(r"\s"),
 )
+_PIECE_CHARS: Final = 300
+"""Most characters of a text that an engine reads at once: about 20 s of speech."""
 _CHUNK_S: Final = 0.1
 # Controls (\x01 begins a command of espeak's, \0 ends the text), halves of surrogate pairs, private and unassigned
 # characters, pictures and their marks, signs of mathematics: espeak-ng 1.52 crashes on some of them ("\u2225-Y" in da).
@@ -116,14 +114,14 @@ def _spoken(sign: str) -> bool:
     return unicodedata.category(sign) not in _NOT_SPOKEN and not "\ufe00" <= sign <= "\ufe0f"  # variation marks
 
 
-def pieces(text: str, limit: int) -> Iterator[tuple[int, str]]:
-    """Cut a text into pieces of at most ``limit`` characters, each with its offset.
+def pieces(text: str) -> Iterator[tuple[int, str]]:
+    """Cut a text into pieces that an engine reads at once, each with its offset.
 
     A piece ends with a sentence if there is an end in reach, else with a clause, else with a word.
     """
     begin = 0
-    while len(text) - begin > limit:
-        cut = begin + limit
+    while len(text) - begin > _PIECE_CHARS:
+        cut = begin + _PIECE_CHARS
         for ends in _ENDS:
             found = [match.end() for match in ends.finditer(text, begin, cut)]
             if found:
