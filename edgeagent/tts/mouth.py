@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Sequence
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Final, Self
 
 import numpy as np
@@ -228,9 +227,7 @@ class Mouth:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def settle(self, timeout_s: float = 10.0) -> bool:
