@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
 from edgeagent.english.completeness import Phrases
 from edgeagent.errors import ConfigError
@@ -13,8 +13,6 @@ from edgeagent.hooks.tool_guards import NOT_UNDERSTOOD, moves
 from edgeagent.tools import Tool
 from edgeagent.voice.announcer import AnnouncerSettings
 from edgeagent.voice.telling import Telling
-
-PresetName = Literal["eager", "balanced", "strict", "off"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +78,7 @@ _BALANCED: Final = Preset(
     amount_after_ms=450,
     reopen_ms=800,
 )
-PRESETS: Final[dict[PresetName, Preset]] = {
+PRESETS: Final[dict[str, Preset]] = {
     "eager": Preset(
         hold_after_ms=60,
         words=1,
@@ -121,10 +119,9 @@ def preset(name: str) -> Preset:
     Raises:
         ConfigError: There is none.
     """
-    for known, numbers in PRESETS.items():
-        if known == name:
-            return numbers
-    raise ConfigError(f"there is no barge-in preset {name!r}; there are {', '.join(PRESETS)}")
+    if name not in PRESETS:
+        raise ConfigError(f"there is no barge-in preset {name!r}; there are {', '.join(PRESETS)}")
+    return PRESETS[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
