@@ -357,6 +357,5 @@ def _settings(config: Config, vocabulary: Vocabulary, name: str, llm: LLM) -> Di
         wake_words=wakes,
         keeps_from_talk=changes if config.app is None else moves,
         small_model=is_nano(llm),
-        english_only=is_nano(llm),
         **chosen,
     )

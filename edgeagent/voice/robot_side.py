@@ -96,7 +96,7 @@ class RobotSide:
             settings.phrases,
             answer=settings.not_understood,
             small=settings.small_model,
-            english_only=settings.english_only,
+            english_only=settings.small_model,
         )
         stopped = StoppedAnswer(
             latch, settings.stopped, on_wait=lambda: self.remark(settings.waiting), on_motion=self._begin_motion

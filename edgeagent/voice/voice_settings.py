@@ -152,9 +152,8 @@ class DialogueSettings:
     """Tools that a spoken utterance sets off only if it may ask for something: not "the coffee is cold" or "don't go",
     whatever the model makes of them. Motion unless told; ``not_understood`` is said instead."""
     small_model: bool = False
-    """The model makes a command of anything: what is typed is kept from tools as what is spoken is."""
-    english_only: bool = False
-    """The model knows no other language: one is answered without it."""
+    """The model makes a command of anything, and knows English only: what is typed is kept from tools as what is spoken
+    is, and another language is answered without it."""
     not_understood: str = NOT_UNDERSTOOD
     did_you_say: str = "Did you say: {text}?"
     """Said instead where it was probably a command or question; ``{text}`` is what."""

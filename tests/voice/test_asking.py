@@ -424,7 +424,7 @@ def test_what_is_typed_is_meant() -> None:
 
 def test_what_is_typed_to_a_small_model_is_judged_as_what_is_spoken() -> None:
     done: list[str] = []
-    settings = DialogueSettings(chimes=False, small_model=True, english_only=True)
+    settings = DialogueSettings(chimes=False, small_model=True)
     with Stage([call("go_to", place="office")], settings=settings, agent=_agent(done)) as stage:
         for text, answer in (("your dinner is getting cold", NOT_UNDERSTOOD), ("geh in die K\u00fcche", ONLY_ENGLISH)):
             stage.dialogue.hear(text)
