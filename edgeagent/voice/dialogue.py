@@ -268,7 +268,7 @@ class Dialogue:
         self.robot.runs.look_again()
         if state is LatchState.TRIPPED:
             trip = self.turns.stop_words.tripped(self.ears.now_s)
-            self.robot.hold(everything=True)
+            self.robot.queue.hold(everything=True)
             self.robot.session.abort("safety_stop")
             self._post(partial(self.turns.trip, trip))
         elif not self._may_move:

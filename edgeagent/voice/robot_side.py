@@ -187,14 +187,6 @@ class RobotSide:
 
     # --- speaking ---------------------------------------------------------------------------------------------------
 
-    def hold(self, *, everything: bool = False) -> None:
-        """Silence within a block, which can be undone; ``everything``: of what is not interruptible too. Any thread."""
-        self.queue.hold(everything=everything)
-
-    def resume(self) -> None:
-        """Resumes the speech that was held."""
-        self.queue.resume()
-
     def remark(self, text: str) -> SpeechHandle | None:
         """Says something that belongs to what was just said, also while a run or a drive goes on. None if it can't."""
         try:

@@ -118,7 +118,7 @@ class StopWords:
     def halt(self) -> None:
         """Holds motion and speech. Also on the thread that has spotted the word."""
         self._latch.hold(_WORD, owner=self._word)
-        self._robot.hold(everything=True)
+        self._robot.queue.hold(everything=True)
 
     def spotted(self, keyword: SpottedPhrase, turn: Turn | None, *, alone: bool, spoken_s: float, now_s: float) -> None:
         """The spotter has heard one, and it was halted.
@@ -314,7 +314,7 @@ class StopWords:
         if self._robot.runs.active or self._robot.runs.acting:
             self._motion_waits = True
             self._latch.hold(WAIT, owner=self._person)
-        self._robot.hold(everything=True)
+        self._robot.queue.hold(everything=True)
 
     def speak_on(self) -> None:
         """Speech goes on as soon as the state lets it."""

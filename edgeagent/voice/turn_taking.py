@@ -195,9 +195,9 @@ class TurnTaking:
     def _become(self, state: State, why: TableEvent) -> None:
         """Enters a state. While a person has the floor, what the robot would begin to say waits too."""
         if state in (State.HEARING, State.HELD):
-            self._robot.hold()
+            self._robot.queue.hold()
         elif not self.stop_words.keeps_silent:
-            self._robot.resume()
+            self._robot.queue.resume()
         if state is not self.state:
             old, self.state = self.state, state
             self._since_s = self._now_s
@@ -605,7 +605,7 @@ class TurnTaking:
         self._answering.begin(self._now_s, thinking=self.state is State.THINKING)
 
     def _hold(self) -> None:
-        self._robot.hold()
+        self._robot.queue.hold()
         self._emit(events.BargeIn, action="hold")
 
     def _dismiss(self) -> None:
