@@ -90,19 +90,15 @@ class Answering:
             self._stop_words.end_pause(now_s if turn.soft_end_s is None else turn.soft_end_s)
         # 4. A control; "continue" only allows motion if it was said after the last stop.
         if controlled is not None and self._robot.applies(controlled):
-            if controlled.control is not Control.CONTINUE or self._stop_words.may_rearm(turn):
-                self._robot.obey(controlled)
-                return controlled.control
-            return None
+            return self._obey(turn, controlled)
         # 5. A yes or a no to "did you say": the guess counts as said, or the robot asks to hear it again.
         if guess is not None and controlled is None and turn.before is None and turn.onset_s > guess.asked_s:
             answer = guess.answered(text)
             if answer is False:
                 self._robot.remark(self._settings.say_again)
                 return None
-            if answer and control_of(guess.text) is not None:  # "you can move"
-                self._allow_again(turn, guess.text)
-                return None
+            if answer and (allowed := control_of(guess.text)) is not None:  # "you can move"
+                return self._obey(turn, allowed) if self._robot.applies(allowed) else None
             text = guess.text if answer else text
         # 6. Everything else is for the model.
         self._ask(turn, text, now_s, unfinished=unfinished)
@@ -132,6 +128,13 @@ class Answering:
         """Forgets what was asked: no answer to it is expected, and no rest of it."""
         self._guess, self._unfinished = None, False
 
+    def _obey(self, turn: Turn, controlled: Controlled) -> Control | None:
+        """Obeys a control, and returns it; None for a "continue" that may not allow motion again."""
+        if controlled.control is Control.CONTINUE and not self._stop_words.may_rearm(turn):
+            return None
+        self._robot.obey(controlled)
+        return controlled.control
+
     def _controlled(self, turn: Turn, text: str) -> Controlled | None:
         """Returns the control that a turn is, or its part since the answer; a part never allows motion."""
         stops = self._settings.phrases.stops
@@ -157,12 +160,6 @@ class Answering:
             turn.asked = rest.text if follows else text
             turn.settled = answered.heard if answered is not None else ""
             self._robot.ask(turn.asked, unfinished=unfinished, spoken=spoken)
-
-    def _allow_again(self, turn: Turn, text: str) -> None:
-        """Allows motion again, after a yes to the question about it."""
-        controlled = control_of(text)
-        if controlled is not None and self._robot.applies(controlled) and self._stop_words.may_rearm(turn):
-            self._robot.obey(controlled)
 
     def _open_guess(self, now_s: float) -> Guess | None:
         guess = self._guess

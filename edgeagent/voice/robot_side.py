@@ -288,10 +288,8 @@ class RobotSide:
         self.ask(text, spoken=spoken)
         return text
 
-    def applies(self, controlled: Controlled | None) -> bool:
+    def applies(self, controlled: Controlled) -> bool:
         """True if words that may be a control are one now: without a trip, "continue" is for the model."""
-        if controlled is None:
-            return False
         if controlled.control is Control.CONTINUE:
             return self.latch.state is LatchState.TRIPPED
         if controlled.control is Control.WAIT:  # while something goes on the dialogue has obeyed
