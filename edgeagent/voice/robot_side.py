@@ -78,7 +78,6 @@ class RobotSide:
     ) -> None:
         self.session, self.mouth, self.playback, self.latch = session, mouth, mouth.playback, latch
         self.queue = SpeechQueue(mouth)
-        self.person = VoicePerson(self.queue, on_asked=self._asked)
         self.foresight = Foresight(session, shown=with_ends)
         self._conversed = session.context.conversing
         session.context.conversing = True
@@ -90,7 +89,6 @@ class RobotSide:
         self._settings, self._clock, self._emit = settings, clock, emit
         self._volume: float | None = None
         """While muted: the one before."""
-        self._reports = GoalReports(settings.telling.report)
         self._guard = TalkGuardHook(
             settings.keeps_from_talk,
             settings.phrases,
@@ -101,9 +99,9 @@ class RobotSide:
         stopped = StoppedAnswer(
             latch, settings.stopped, on_wait=lambda: self.remark(settings.waiting), on_motion=self._begin_motion
         )
-        self._hooks = [self._reports, stopped, self._guard]
+        self._hooks = [GoalReports(settings.telling.report), stopped, self._guard]
         session.agent.hooks += self._hooks
-        announcer = Announcer(
+        self._announcer = Announcer(
             self.queue,
             clock,
             is_announced=self._is_skill,
@@ -111,16 +109,16 @@ class RobotSide:
             is_asking=lambda: self.person.waiting,
             settings=settings.announcer,
         )
-        self._announcer = announcer
         self.runs = Runs(
             session,
             self.queue,
-            announcer,
+            self._announcer,
             on_change=on_change,
             on_heard=self._heard,
             on_failure=self._failed,
             tell=tell,
         )
+        self.person = VoicePerson(self.queue, on_asked=self.runs.look_again)
         self._unsubscribe = session.subscribe(self.person)
 
     def close(self) -> None:
@@ -369,9 +367,6 @@ class RobotSide:
         held = self.rest.hold(lacks_amount=lacks_amount(tool, self._asked_for))
         if held and tool.traits.is_skill and not tool.traits.destructive:
             self._announcer.begins(call)
-
-    def _asked(self) -> None:
-        self.runs.look_again()
 
     def _heard(self, heard: HeardMessage) -> None:
         self._emit(events.Heard, message_id=heard.message_id, text=heard.text)
