@@ -10,14 +10,13 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from edgeagent import events
 from edgeagent.errors import BusyError
 from edgeagent.hooks import BaseHook, BeforeLLM, FirePoint, HookResult
 from edgeagent.messages import Message, ToolCall
 from edgeagent.voice.speech_queue import SpeechHandle, SpeechQueue
-from edgeagent.voice.telling import announcement, report
 
 if TYPE_CHECKING:
     from edgeagent.context import AgentContext
@@ -40,7 +39,7 @@ class GoalReports(BaseHook):
 
     points = frozenset({FirePoint.BEFORE_LLM})
 
-    def __init__(self, tell: Callable[[str, str], str] = report) -> None:
+    def __init__(self, tell: Callable[[str, str], str]) -> None:
         self._tell = tell
 
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: BeforeLLM) -> HookResult | None:
@@ -93,9 +92,6 @@ class AnnouncerSettings:
     """After an announcement, the next skills of a run begin without one for so long."""
 
 
-_DEFAULT: Final = AnnouncerSettings()
-
-
 @dataclass(slots=True)
 class _Starting:
     """A skill that was started at a time, and is not announced yet."""
@@ -136,9 +132,9 @@ class Announcer:
         clock: Callable[[], float],
         *,
         is_announced: Callable[[str], bool],
-        tell: Callable[[ToolCall], str] = announcement,
-        is_asking: Callable[[], bool] = lambda: False,
-        settings: AnnouncerSettings = _DEFAULT,
+        tell: Callable[[ToolCall], str],
+        is_asking: Callable[[], bool],
+        settings: AnnouncerSettings,
     ) -> None:
         self._queue, self._clock, self._settings = queue, clock, settings
         self._is_announced, self._tell, self._is_asking = is_announced, tell, is_asking

@@ -74,9 +74,9 @@ class Dialogue:
         make_ears: Callable[[Callable[[HearingEvent], None]], Ears],
         *,
         latch: SafetyLatch,
-        settings: DialogueSettings | None = None,
+        settings: DialogueSettings,
     ) -> None:
-        self.settings = settings or DialogueSettings()
+        self.settings = settings
         self.latch = latch
         self._queue: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._done = 0

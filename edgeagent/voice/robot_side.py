@@ -263,7 +263,7 @@ class RobotSide:
         """
         return (self.rest.holds or self.runs.unnoticed == asked) and self.runs.take_back(asked, _DISCARD_S)
 
-    def ask_whole(self, text: str, answered: str, *, spoken: bool = False) -> str:
+    def ask_whole(self, text: str, answered: str, *, spoken: bool) -> str:
         """Has the model answer a turn that went on after its first part was answered, in place of that.
 
         Where the first part was acted on and the rest is a command of its own, "and turn around", or corrects it, only

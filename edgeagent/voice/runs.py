@@ -279,7 +279,7 @@ class Runs:
             self.session.note(note)
         return True
 
-    def settle(self, timeout_s: float, *, waits: Callable[[], bool] = lambda: False) -> bool:
+    def settle(self, timeout_s: float, *, waits: Callable[[], bool]) -> bool:
         """Waits while a model thinks; a tool may take its time. False: not in time.
 
         Args:
