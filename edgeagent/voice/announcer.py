@@ -216,18 +216,17 @@ class Announcer:
             run = self._run
             if run is None:
                 return
-            due = [(call_id, item.text) for call_id, item in self._starting.items() if self._is_due(item, now_s)]
-            for call_id, text in due:
-                del self._starting[call_id]
-                if run.announced_s is None or now_s - run.announced_s >= self._settings.again_s:
+            grace_s, again_s = self._settings.grace_s, self._settings.again_s
+            due = [call_id for call_id, item in self._starting.items() if now_s - item.at_s >= grace_s]
+            for call_id in due:
+                text = self._starting.pop(call_id).text
+                if run.announced_s is None or now_s - run.announced_s >= again_s:
                     run.announced_s = now_s
-                    self._put(call_id, text)
+                    if (handle := self._aside(text)) is not None:
+                        self._said[call_id] = handle
             if self._needs_filler(run, now_s):
                 run.filled = True
                 self._filler = self._aside(self._settings.filler)
-
-    def _is_due(self, item: _Starting, now_s: float) -> bool:
-        return now_s - item.at_s >= self._settings.grace_s
 
     def _needs_filler(self, run: _Watched, now_s: float) -> bool:
         """True if the run is silent for long: nothing of it was heard, and nothing else is."""
@@ -236,11 +235,6 @@ class Announcer:
         if self._is_asking():
             run.began_s = now_s
         return now_s - max(run.began_s, self._queue.last_sound_s) >= self._settings.filler_s
-
-    def _put(self, call_id: str, text: str) -> None:
-        handle = self._aside(text)
-        if handle is not None:
-            self._said[call_id] = handle
 
     def _aside(self, text: str) -> SpeechHandle | None:
         try:
