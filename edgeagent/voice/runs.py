@@ -209,7 +209,7 @@ class Runs:
         try:
             self._handle = self.session.start(text)
         except BusyError:
-            self.session.steer(text, wake=True, starter=self._woken)
+            self.add(text)
         except BaseException:
             self.forget()
             raise
@@ -231,15 +231,10 @@ class Runs:
     def conclude(self, run_id: str) -> None:
         """Says what a run that has ended came to, if that is in none of its messages."""
         handle, reply = self._handle, self._last_reply
-        if (
-            handle is None
-            or handle.id != run_id
-            or reply is None
-            or not handle.wait(_END_S)
-            or handle.error is not None
-        ):
+        if handle is None or reply is None or handle.id != run_id:
             return
-        reply.conclude(handle.result(0).reply)
+        if handle.wait(_END_S) and handle.error is None:
+            reply.conclude(handle.result(0).reply)
 
     def discard(self, timeout_s: float) -> bool:
         """Undoes a run of which nothing is known outside; False if that came too late, and it is only stopped."""
