@@ -133,11 +133,13 @@ class StopWords:
             self._trip_again(min(keyword.end_s, now_s))
             self._release()
             return
-        said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
-        own = has_form(said, keyword.phrase)
-        speaks = turn is not None and turn.speaking
-        ended_s = None if speaks else spoken_s
+        ended_s = None if turn is not None and turn.speaking else spoken_s
+        own = self._is_own(keyword)
         self._decided(self.watch.spotted(keyword, alone=alone, own=own, speech_end_s=ended_s), turn)
+
+    def _is_own(self, keyword: SpottedPhrase) -> bool:
+        """True if the robot was just saying a phrase, or a form of it."""
+        return has_form(self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s), keyword.phrase)
 
     def decide(
         self,
@@ -311,7 +313,7 @@ class StopWords:
     def wait(self, now_s: float) -> None:
         """Holds speech until ``speak_on``, and motion until ``move_on``; motion only where some may come."""
         self._waits_s, self._untold_s = now_s, None
-        if self._robot.runs.active or self._robot.runs.acting:
+        if self._acts:
             self._motion_waits = True
             self._latch.hold(WAIT, owner=self._person)
         self._robot.queue.hold(everything=True)
@@ -335,9 +337,9 @@ class StopWords:
 
     def wait_spotted(self, keyword: SpottedPhrase, now_s: float) -> None:
         """Holds motion as ``pause`` does for a phrase that makes it wait, until a transcript tells what was meant."""
-        said = self._robot.queue.said_between(keyword.end_s - _OWN_S, keyword.end_s)
-        own = has_form(said, keyword.phrase)
-        if own or self._motion_waits or not self._robot.runs.moves or self.grade(keyword.phrase, asked=False) is None:
+        if self._motion_waits or not self._robot.runs.moves or self._is_own(keyword):
+            return
+        if self.grade(keyword.phrase, asked=False) is None:
             return
         self._untold_s = keyword.end_s
         self.pause(now_s)
