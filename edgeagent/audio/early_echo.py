@@ -205,10 +205,8 @@ class EarlyEcho:
 
     def give_up(self) -> list[Frame]:
         """Passes everything on as it came in, for recognisers, and what follows: nobody knows when the echo comes."""
-        made = [replace(frame, sound=frame.near, person=None) for frame in self._held]
         self._given_up = True
-        self._pass(len(made))
-        return made
+        return self.let_go(0)
 
     def let_go(self, count: int) -> list[Frame]:
         """Passes all but so many of the newest on as they came in, for recognisers: their echo came another way."""
