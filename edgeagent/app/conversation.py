@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -92,8 +92,8 @@ class Conversation:
         if session is not None and session.agent is not agent:
             raise ConfigError(f"the session is one of the agent {session.agent.name!r}, not of {agent.name!r}")
         self._config = config = config or load_config()
-        self._owned: list[Callable[[], object]] = []
-        """Functions that close something at the end, the last one first."""
+        self._owned = ExitStack()
+        """Closes everything at the end, the last part first, though one may fail."""
         self._closed = threading.Event()
         self._closing_down = threading.Event()
         self._started = False
@@ -101,7 +101,7 @@ class Conversation:
         try:
             outfit = self._own(Outfit(config))  # closed last: the log is to have the end
             guards: list[Hook] = []
-            self._owned.append(partial(_without_model_of, outfit, agent, agent.llm, guards))
+            self._owned.callback(_without_model_of, outfit, agent, agent.llm, guards)
             if agent.llm is None:
                 agent.llm = outfit.llm()
             self.session = session or self._own(outfit.session(agent, outfit.options(agent.options)))
@@ -109,7 +109,7 @@ class Conversation:
             self._llm: LLM = agent.llm
             guards += add_grounding(agent)
             self.device = device = self._device(input, output)
-            self._owned.append(device.stop)
+            self._owned.callback(device.stop)
             voice = self._own(make_speaker(**config.speech))
             mouth = self._own(Mouth(voice, PlaybackQueue(device.output_rate_hz or voice.rate_hz)))
             vocabulary = replace(Vocabulary.of(agent), often=conversation_phrases())
@@ -121,15 +121,15 @@ class Conversation:
                 settings=replace(_settings(config, vocabulary, agent.name, self._llm), telling=telling or Telling()),
                 latch=self.latch,
             )
-            self._owned.append(self._dialogue.close)
+            self._owned.callback(self._dialogue.close)
             self.subscribe(outfit.log)
             if "turn_end" in config.conversation:
                 self._dialogue.ears.judge_ends(SmartTurn(config.conversation["turn_end"]).probability)
         except BaseException:
-            self._close_owned()
+            self._owned.close()
             raise
         self._let_people_be_asked()
-        self._owned.append(self._let_nobody_be_asked)
+        self._owned.callback(self._let_nobody_be_asked)
 
     def start(self) -> None:
         """Listens and speaks, and loads the model meanwhile; returns at once.
@@ -169,7 +169,7 @@ class Conversation:
         self._closing_down.set()
         try:
             self._dialogue.quit()
-            self._close_owned()
+            self._owned.close()
         finally:
             self._closed.set()
 
@@ -229,7 +229,7 @@ class Conversation:
             logger.warning("the recording %s has ended: %s; the conversation goes on", recorder.path, why)
 
         recorder = StereoRecorder(path, sound.input_rate_hz, self.device.output_rate_hz, on_end=ended)
-        self._owned.append(recorder.close)
+        self._owned.callback(recorder.close)
         sound.recorder = recorder
         if not recorder.is_over:
             self.say(RECORDED, interruptible=False)
@@ -258,18 +258,8 @@ class Conversation:
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _own(self, part: Any) -> Any:
-        self._owned.append(part.close)
+        self._owned.callback(part.close)
         return part
-
-    def _close_owned(self) -> None:
-        failure: AudioError | None = None
-        while self._owned:
-            try:
-                self._owned.pop()()
-            except AudioError as error:  # of a device; the rest is closed first
-                failure = failure or error
-        if failure is not None:
-            raise failure
 
     def _device(
         self,
