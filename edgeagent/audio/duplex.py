@@ -22,6 +22,7 @@ class Duplex:
 
     Attributes:
         device: The device.
+        input_rate_hz: Rate of the microphone's blocks.
         echo: Takes the robot's own voice out of the microphone's blocks; another one after ``renew``.
         recorder: Gets a copy of both ends, if there is one.
 
@@ -34,14 +35,9 @@ class Duplex:
             raise AudioError(f"{device.name} has no microphone")
         self.device = device
         self._mode, self._noise_suppression, self._rate_hz = mode, noise_suppression, rate_hz
-        self._in_hz = device.input_rate_hz
+        self.input_rate_hz = device.input_rate_hz
         self.echo = self.new_canceller()
         self.recorder: StereoRecorder | None = None
-
-    @property
-    def input_rate_hz(self) -> int:
-        """Rate of the microphone's blocks."""
-        return self._in_hz
 
     def open(self, take: Take, play: Fill | None = None) -> None:
         """Opens microphone and loudspeaker.
@@ -82,14 +78,14 @@ class Duplex:
         Args:
             anew: The canceller has failed, and another one is made in any case.
         """
-        if anew or self.device.input_rate_hz not in (None, self._in_hz):
-            self._in_hz = self.device.input_rate_hz or self._in_hz
+        if anew or self.device.input_rate_hz not in (None, self.input_rate_hz):
+            self.input_rate_hz = self.device.input_rate_hz or self.input_rate_hz
             self.echo = self.new_canceller()
 
     def new_canceller(self) -> EchoCanceller:
         """Makes an echo canceller that knows nothing of the room yet."""
         return EchoCanceller(
-            self._in_hz,
+            self.input_rate_hz,
             self.device.output_rate_hz,
             mode=self._mode,
             noise_suppression=self._noise_suppression,
