@@ -28,7 +28,7 @@ from edgeagent.stt.hearing import (
 )
 from edgeagent.voice.robot_side import Emit, RobotSide
 from edgeagent.voice.stopped_answer import WAIT
-from edgeagent.voice.stopping import Outcome, StopWatch
+from edgeagent.voice.stopping import BEYOND_S, Outcome, StopWatch
 from edgeagent.voice.turn import Turn
 
 _WORD: Final = "stop word"
@@ -50,8 +50,6 @@ that were neither understood nor spotted, in noise at 10 dB, 16 have more; of 24
 _OWN_S: Final = 1.2
 """Seconds before the end of a word in which the robot may have begun to say it: its length, as much as the spotter may
 be late, and the way through the room."""
-_BEYOND_S: Final = 0.3
-"""A phrase may end so much after its speech: voice activity ends before the last sound of it."""
 _EARS: Final = frozenset({"ears"})
 _RECOGNISERS: Final = frozenset({"keywords", "transcriber"})
 
@@ -347,7 +345,7 @@ class StopWords:
 
     def tell_words(self, ended_s: float) -> None:
         """Notes that a transcript tells what was said until then: what it says of a phrase is nobody else's to ask."""
-        if self._untold_s is not None and ended_s >= self._untold_s - _BEYOND_S:
+        if self._untold_s is not None and ended_s >= self._untold_s - BEYOND_S:
             self._untold_s = None
 
     def end_pause(self, heard_until_s: float = math.inf) -> None:
@@ -356,7 +354,7 @@ class StopWords:
         Args:
             heard_until_s: Until when the words that end it were said: not those before a phrase that was spotted.
         """
-        if (untold_s := self._untold_s) is not None and heard_until_s < untold_s - _BEYOND_S:
+        if (untold_s := self._untold_s) is not None and heard_until_s < untold_s - BEYOND_S:
             return
         self._paused_s = self._untold_s = None
         self._latch.release(owner=self._pause)

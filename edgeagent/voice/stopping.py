@@ -43,8 +43,8 @@ PROBABLE: Final = 0.5
 understood, while something moves."""
 _APART_S: Final = 0.5
 """The utterance of a word may begin so much after the word ends: voice activity is slower than the spotter."""
-_BEYOND_S: Final = 0.3
-"""A word may end so much after its speech: voice activity ends before the last sound of "stop"."""
+BEYOND_S: Final = 0.3
+"""Seconds after its speech in which a word or a phrase may end: voice activity ends before the last sound of "stop"."""
 _FIRST_S: Final = 0.3
 """A word that begins later after the onset of the speech has others before it."""
 _WORD_S: Final = 0.2
@@ -88,7 +88,7 @@ class _Waiting:
     """From when on an early look at the speech tells something new of the word."""
 
     def __post_init__(self) -> None:
-        self.look_s = self.keyword.end_s + _BEYOND_S
+        self.look_s = self.keyword.end_s + BEYOND_S
 
     @property
     def said_until_s(self) -> float | None:
@@ -255,7 +255,7 @@ class StopWatch:
             inside = began_s <= word.keyword.end_s - _SPOKEN_S
             if (
                 inside
-                and _BEYOND_S <= ended_s - word.keyword.end_s <= _LOOK_UNTIL_S
+                and BEYOND_S <= ended_s - word.keyword.end_s <= _LOOK_UNTIL_S
                 and word.keyword.phrase in transcript.excluded
                 and all(unlike(transcript, phrase) for phrase in {word.keyword.phrase, *self._phrases})
             ):
@@ -328,7 +328,7 @@ class StopWatch:
         """Judges a word by what is known of some speech; None: nothing, or nothing clear. A "guess" says it, so far."""
         keyword, began_s = word.keyword, said.began_s
         until_s = math.inf if word.said_until_s is None else word.said_until_s
-        if min(keyword.end_s, until_s + _BEYOND_S) > said.ended_s + _BEYOND_S:
+        if min(keyword.end_s, until_s + BEYOND_S) > said.ended_s + BEYOND_S:
             return None
         if began_s is not None and began_s > keyword.end_s + _APART_S:
             return None
