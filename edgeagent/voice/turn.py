@@ -30,7 +30,7 @@ class Kind(StrEnum):
     STOP = "stop"
     """A stop phrase that trips the latch; in longer sentences ``edgeagent.english.stop_phrases`` judges stop words."""
     CONTROL = "control"
-    """Control that works without the model; ``controls.control_of`` says which."""
+    """Control that works without the model; ``edgeagent.english.answers.control_of`` says which."""
     BACKCHANNEL = "backchannel"
     """ "uh-huh" while the robot speaks: go on."""
     ANSWER = "answer"
