@@ -308,24 +308,21 @@ class Finding:
     """The verdict in words."""
 
 
-def verify(entry: Entry, on_bytes: Callable[[int], object] = lambda count: None) -> list[Finding]:
+def verify(entry: Entry) -> list[Finding]:
     """Compares every file of a model with its sha256.
-
-    Args:
-        on_bytes: Called with the number of bytes that were read since the last call.
 
     Raises:
         ModelError: A file or the notes of the pull can't be read.
     """
     notes = records(entry)
-    return [
-        _finding(file, path, notes.get(file.name), on_bytes)
-        for file, path in zip(entry.files, paths(entry), strict=True)
-    ]
+    return [_finding(file, path, notes.get(file.name)) for file, path in zip(entry.files, paths(entry), strict=True)]
 
 
 def sha256(path: Path, on_bytes: Callable[[int], object] = lambda count: None) -> str:
     """The SHA-256 of a file, in lower case.
+
+    Args:
+        on_bytes: Called with the number of bytes that were read since the last call.
 
     Raises:
         OSError: The file can't be read.
@@ -338,9 +335,9 @@ def sha256(path: Path, on_bytes: Callable[[int], object] = lambda count: None) -
     return digest.hexdigest()
 
 
-def _finding(file: File, path: Path, note: Pulled | None, on_bytes: Callable[[int], object]) -> Finding:
+def _finding(file: File, path: Path, note: Pulled | None) -> Finding:
     try:
-        found = sha256(path, on_bytes)
+        found = sha256(path)
     except FileNotFoundError:
         return Finding(path=path, verdict="missing", text="missing")
     except OSError as error:
