@@ -264,9 +264,9 @@ def language_models() -> dict[str, LanguageModel]:
     return {name: entry for name, entry in entries().items() if isinstance(entry, LanguageModel)}
 
 
-def recognisers(engine: str = "whisper") -> dict[str, Recogniser]:
-    """The recognisers of an engine by name."""
-    return {name: e for name, e in entries().items() if isinstance(e, Recogniser) and e.engine == engine}
+def recognisers() -> dict[str, Recogniser]:
+    """The recognisers of Whisper by name."""
+    return {name: e for name, e in entries().items() if isinstance(e, Recogniser) and e.engine == "whisper"}
 
 
 def voices() -> dict[str, Voice]:
