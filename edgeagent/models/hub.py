@@ -92,7 +92,7 @@ def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
             with _retelling(progress):
                 _download(hf_hub_url(hub.repo, inside, revision=commit, endpoint=endpoint), path, told, token, progress)
         except _BrokenOff as error:
-            raise SourceError(f"{endpoint} {error.how} {file.name}: {_kept(path, told.size)}") from error
+            raise SourceError(f"{endpoint} {error} {file.name}: {_kept(path, told.size)}") from error
         finally:
             progress.end()
     except OfflineModeIsEnabled as error:
@@ -120,15 +120,7 @@ def _fetch(hub: Hub, file: File, folder: Path, progress: Progress) -> Fetched:
 
 
 class _BrokenOff(Exception):
-    """A download ended before the file did.
-
-    Attributes:
-        how: The end in words: "broke off", "sent nothing more of".
-    """
-
-    def __init__(self, how: str) -> None:
-        super().__init__(how)
-        self.how = how
+    """A download ended before the file did; the text is the end in words: "broke off", "sent nothing more of"."""
 
 
 def _download(url: str, path: Path, told: HfFileMetadata, token: str | None, progress: Progress) -> None:
