@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from _typeshed import ReadableBuffer
     from huggingface_hub import HfFileMetadata
+    from huggingface_hub.errors import HfHubHTTPError
 
     from edgeagent.models.catalog import Entry, File, Hub
 
@@ -211,11 +212,10 @@ def _told_sha256(etag: str | None, path: Path, found: str) -> str | None:
     return None
 
 
-def _refusal(error: Exception, hub: Hub, inside: str, endpoint: str) -> str:
+def _refusal(error: HfHubHTTPError, hub: Hub, inside: str, endpoint: str) -> str:
     from huggingface_hub.errors import (
         EntryNotFoundError,
         GatedRepoError,
-        HfHubHTTPError,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
@@ -236,10 +236,8 @@ def _refusal(error: Exception, hub: Hub, inside: str, endpoint: str) -> str:
                 f"{hub.repo} is gone from {endpoint}, or private: if you may see it, log in with hf auth login "
                 "(or set HF_TOKEN)"
             )
-        case HfHubHTTPError():
-            return f"{endpoint} answered {error.response.status_code} for {inside} of {hub.repo}"
         case _:
-            return f"{endpoint}: {error}"
+            return f"{endpoint} answered {error.response.status_code} for {inside} of {hub.repo}"
 
 
 def _unreachable(error: Exception, endpoint: str) -> str:
