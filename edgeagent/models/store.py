@@ -209,7 +209,11 @@ def lock(entry: Entry, waiting: Callable[[], object] = lambda: None) -> Iterator
             f"models can't be written to {user_models_dir()}: {error.strerror}. Set {FOLDER_VARIABLE} to another folder"
         ) from error
     with handle:
-        _take(handle, waiting)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
@@ -244,14 +248,6 @@ def in_use(path: Path) -> bool:
     except OSError as error:
         raise ModelError(f"{path} can't be read: {error.strerror or error}") from error
     return False
-
-
-def _take(handle: IO[str], waiting: Callable[[], object]) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        waiting()
-        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def _record_file(entry: Entry) -> Path:
