@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from edgeagent.llm.gguf import read_header
 from edgeagent.messages import Message
 from edgeagent.models import store
 from edgeagent.models.catalog import SYSTEM_BYTES, Entry, LanguageModel, ModelSizes, Profile, Voice
-from edgeagent.models.store import user_models_dir
 
 if TYPE_CHECKING:
     from edgeagent.llm.llama import LlamaLLM
@@ -88,10 +86,8 @@ def _memory() -> Row:
 
 
 def _disk() -> Row:
-    folder = user_models_dir()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(there).free
-    words = f"{free / 1e9:.1f} GB free for models ({folder})"
+    free = store.free_bytes()
+    words = f"{free / 1e9:.1f} GB free for models ({store.user_models_dir()})"
     if free < _LITTLE_DISK:
         return Row("disk", words, "note", "little for a model: set EDGEAGENT_MODELS to a folder with more room", free)
     return Row("disk", words, value=free)
