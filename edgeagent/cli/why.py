@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from edgeagent import events
+from edgeagent.characters import common_length
 from edgeagent.cli.activity import Line, call_text
 from edgeagent.cli.streams import one_line, printable
 from edgeagent.messages import Message, Reading
@@ -153,7 +154,7 @@ _UNTOLD: Final[dict[str, str]] = {
 def _folded(prompt: str, before: str) -> Iterator[str | Line]:
     """The prompt in pieces of text, with a line in the place of what is folded: the part that the prompt before had
     as well, up to the last whole line of it, and the tools."""
-    at = _common_lines(prompt, before)
+    at = prompt.rfind("\n", 0, common_length(prompt, before)) + 1
     if at:
         yield Line(f"{_INDENT}… {at:,} characters as in the call before")
     for start, end, count in _tools(prompt):
@@ -165,15 +166,6 @@ def _folded(prompt: str, before: str) -> Iterator[str | Line]:
         yield Line(f"{_INDENT}… {what}, {end - start:,} characters")
         at = end
     yield prompt[at:].lstrip("\n")
-
-
-def _common_lines(prompt: str, before: str) -> int:
-    """Counts the characters of the whole lines that both begin with; 0 where the prompt is no continuation."""
-    low, high = 0, min(len(prompt), len(before))
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if prompt[:middle] == before[:middle] else (low, middle - 1)
-    return prompt.rfind("\n", 0, low) + 1
 
 
 def _tools(prompt: str) -> list[tuple[int, int, int]]:
