@@ -159,11 +159,7 @@ def answer_json(value: Any, *, indent: int | None = None) -> None:
 
 def tell(text: str, tone: Tone = "plain") -> None:
     """A line on stderr. That nobody can read it is no reason to stop a robot."""
-    try:
-        sys.stderr.write(toned(text, tone, sys.stderr) + "\n")
-        sys.stderr.flush()
-    except OSError:
-        pass
+    prompt(toned(text, tone, sys.stderr) + "\n")
 
 
 def prompt(text: str) -> None:
@@ -190,9 +186,7 @@ def answer_path(path: Path) -> None:
 def progress(text: str) -> None:
     """A line on stderr in the place of the one before, on a terminal only; an empty one takes that away."""
     if animated(sys.stderr):
-        with suppress(OSError):
-            sys.stderr.write(CLEAR_LINE + shortened(text, width(sys.stderr) - 1))
-            sys.stderr.flush()
+        prompt(CLEAR_LINE + shortened(text, width(sys.stderr) - 1))
 
 
 class LongWork:
