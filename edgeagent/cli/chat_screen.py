@@ -19,6 +19,7 @@ from prompt_toolkit.utils import get_cwidth
 
 from edgeagent import events
 from edgeagent.app import App
+from edgeagent.cli import streams
 from edgeagent.cli.activity import Activity, Approvals, AskedLine, Item, Line, Replies, call_text
 from edgeagent.cli.chat_stops import ChatStops
 from edgeagent.cli.screen import MARK, Screen
@@ -229,7 +230,7 @@ class ChatScreen(Screen):
 
     def _speak(self, delta: str) -> None:
         if self._flow is None:
-            self._flow = Flow(self._columns, indent=0 if self._spoke else len(self._name()))
+            self._flow = Flow(streams.width, indent=0 if self._spoke else len(self._name()))
         for line in self._flow.feed(delta):
             self._say(line)
 
@@ -255,7 +256,7 @@ class ChatScreen(Screen):
         elif self._working:
             doing = " ".join(call_text(call) for call in self._activity.running[:1])
             what = " · ".join(part for part in (doing, self._progress) if part)
-            shown.append(("fg:ansibrightblack", f"  ⋯ {shortened(what, max(self._columns() - 6, 10))}\n"))
+            shown.append(("fg:ansibrightblack", f"  ⋯ {shortened(what, max(streams.width() - 6, 10))}\n"))
         else:
             shown.append(("", "\n"))
         if question := self._question():
@@ -269,7 +270,7 @@ class ChatScreen(Screen):
         self._print(name + line)
 
     def _show(self, line: Line) -> None:
-        text = shortened(line.text, self._columns() - 1)
+        text = shortened(line.text, streams.width() - 1)
         self._print(toned(text, line.tone))
 
 

@@ -299,9 +299,6 @@ class Screen(ABC):
     def _name(self) -> str:
         return f"{printable(self._app.agent.name)}: "
 
-    def _columns(self) -> int:
-        return streams.width()
-
     def _print(self, text: str) -> None:
         """A line above the prompt.
 

@@ -164,7 +164,7 @@ class TalkScreen(Screen):
 
     def _being_said(self) -> StyleAndTextTuples:
         """Returns what the robot says, or what is understood so far of a person."""
-        room = max(self._columns() - 1, 10)
+        room = max(streams.width() - 1, 10)
         dialogue = self._conversation.dialogue
         heard, rest = (one_line(part) for part in dialogue.robot.queue.saying(dialogue.ears.now_s))
         if heard or rest:
