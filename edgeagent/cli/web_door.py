@@ -118,7 +118,7 @@ def served(
     token = _token() if asks else None
     made, inbox = door(), Inbox()
     feed = Feed(made, inbox, app.pii.log)
-    feed.remember(app.session.messages())
+    feed.story.remember(app.session.messages())
     page = Page(feed, made).application()
     listening = listen(host, port)
     server = WebServer(

@@ -11,11 +11,10 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from edgeagent.messages import Message
 from edgeagent.pii import Mode, redact
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.web.inbox import Inbox
@@ -112,10 +111,6 @@ class Feed:
         self._stops = itertools.count(1)
         self.stops = 0
         """Number of the newest stop, by whomever: who allows motion says after which."""
-
-    def remember(self, messages: Iterable[Message]) -> None:
-        """Begins with the history of a conversation that goes on. Before ``run``."""
-        self.story.remember(messages)
 
     async def run(self) -> None:
         """Takes events until it is cancelled."""

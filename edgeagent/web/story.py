@@ -90,7 +90,7 @@ class Story:
         return int(self._lines[0]["n"]) if self._lines else self._next
 
     def remember(self, messages: Iterable[Message]) -> None:
-        """Begins with the history of a conversation that goes on."""
+        """Begins with the history of a conversation that goes on. Before the first ``take``."""
         for message in messages:
             hide = redact_unfinished if message.stop_reason in UNFINISHED else redact
             text = hide(message.text) if self._mode == "redact" else message.text
