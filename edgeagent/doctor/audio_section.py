@@ -129,7 +129,7 @@ def _file_row(end: End, wanted: str) -> Row:
     return Row(what, missing, "problem", f"set audio.{end} (EDGEAGENT_{end.upper()})")
 
 
-def opened(settings: Mapping[str, Any], *ends: End, **more: Any) -> PortAudioDevice:
+def opened(settings: Mapping[str, Any], *ends: End) -> PortAudioDevice:
     """The device of the settings, found but not started.
 
     Raises:
@@ -140,7 +140,6 @@ def opened(settings: Mapping[str, Any], *ends: End, **more: Any) -> PortAudioDev
         ends=ends,
         latency_s=settings.get("latency_ms", LATENCY_S * 1e3) / 1e3,
         channel=settings.get("channel") if "input" in ends else None,
-        **more,
     )
 
 
