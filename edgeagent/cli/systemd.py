@@ -31,7 +31,6 @@ WATCHDOG_S: Final = 30
 """Seconds without a word of life after which systemd ends the process and starts it again."""
 START_LIMIT_S: Final = 300
 """Seconds until it listens; a sound card that comes late makes that longer."""
-_FOLDERS: Final = {True: Path("/etc/systemd/system"), False: Path("systemd/user")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +64,7 @@ class Unit:
             MARK,
             "[Unit]",
             "Description=edgeagent, a robot that listens",
-            *(("After=sound.target",) if self.system else ("After=pipewire.service pulseaudio.service sound.target",)),
+            f"After={'' if self.system else 'pipewire.service pulseaudio.service '}sound.target",
             "# started again however often it fails: nobody is there to reset a unit that was given up",
             "StartLimitIntervalSec=0",
             "",
@@ -125,8 +124,8 @@ def unit_path(name: str, *, system: bool) -> Path:
     """
     if not name or not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
         raise ConfigError(f"--name {name!r}: write letters, digits, - and _")
-    folder = _FOLDERS[system]
-    return (folder if system else platformdirs.user_config_path() / folder) / f"{name}.service"
+    folder = Path("/etc/systemd/system") if system else platformdirs.user_config_path() / "systemd" / "user"
+    return folder / f"{name}.service"
 
 
 def program() -> tuple[str, ...]:
