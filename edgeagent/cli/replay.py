@@ -237,7 +237,7 @@ def _shares(seconds: tuple[float, ...], cells: int) -> list[int]:
     total = sum(seconds) or 1.0
     exact = [share / total * cells for share in seconds]
     counts = [max(int(share), 1 if share > 0 else 0) for share in exact]
-    while sum(counts) < cells and total > 0 and any(exact):
+    while sum(counts) < cells and any(exact):
         counts[max(range(len(counts)), key=lambda i: exact[i] - counts[i])] += 1
     while sum(counts) > cells:
         counts[max(range(len(counts)), key=lambda i: counts[i] - exact[i])] -= 1
