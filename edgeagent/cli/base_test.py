@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -61,12 +60,8 @@ _SLACK_S: Final = 0.15
 _WHEELS: Final = ("left", "right")
 
 
-class Board(StrEnum):
-    """Boards that need no app file."""
-
-    SIMULATED = "simulated"
-    ROBOCLAW = "roboclaw"
-    SABERTOOTH = "sabertooth"
+Board = Literal["simulated", "roboclaw", "sabertooth"]
+"""Boards that need no app file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,18 +126,18 @@ def _board_driver(board: Board, own: BoardOptions) -> BaseDriver:
     from edgeagent.robot import BaseDriver, BaseLimits, RoboClaw, Sabertooth, SimulatedBase
 
     port, track_m, low_battery_v = own.port, own.track_m, own.low_battery_v
-    if low_battery_v is not None and board != Board.ROBOCLAW:
+    if low_battery_v is not None and board != "roboclaw":
         raise ConfigError(f"the board {board} measures no battery: --low-battery-v is for a RoboClaw")
 
     match board:
-        case Board.SIMULATED:
+        case "simulated":
             return BaseDriver(SimulatedBase())
-        case Board.ROBOCLAW:
+        case "roboclaw":
             if not port or own.pulses_per_m is None or track_m is None:
                 raise ConfigError("a RoboClaw needs --port /dev/ttyACM0, --pulses-per-m and --track-m")
             limits = BaseLimits(low_battery_v=low_battery_v)
             return BaseDriver(RoboClaw(port=port, pulses_per_m=own.pulses_per_m, track_m=track_m, limits=limits))
-        case Board.SABERTOOTH:
+        case "sabertooth":
             if not port or own.full_speed_mps is None or track_m is None:
                 raise ConfigError("a Sabertooth needs --port /dev/serial0, --full-speed-mps and --track-m")
             return BaseDriver(Sabertooth(port=port, full_speed_mps=own.full_speed_mps, track_m=track_m))

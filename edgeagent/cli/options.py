@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -22,13 +21,8 @@ _WEB = "Page"
 _NO_SETTING = frozenset({"config", "log_level", "go_on"})
 
 
-class Gravity(StrEnum):
-    """Least gravity of a message that is shown on stderr."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+Gravity = Literal["debug", "info", "warning", "error"]
+"""Least gravity of a message that is shown on stderr."""
 
 
 def _set_level(level: Gravity | None) -> None:
