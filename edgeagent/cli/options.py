@@ -170,24 +170,18 @@ def tabled(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the options of each table among its parameters, in the table's place."""
     own = _parameters(command)
     tables = _tables(own)
-    options = {name: get_type_hints(table, include_extras=True) for name, table in tables.items()}
 
     @wraps(command)
     def spread(**given: Any) -> None:
         command(**gathered(command, given))
 
-    shown = [
-        option
-        for one in own
-        for option in (
-            [one]
-            if one.name not in tables
-            else [
-                one.replace(name=name, annotation=kind, default=getattr(tables[one.name](), name))
-                for name, kind in options[one.name].items()
-            ]
-        )
-    ]
+    shown: list[inspect.Parameter] = []
+    for one in own:
+        if (table := tables.get(one.name)) is None:
+            shown.append(one)
+        else:
+            kinds, unset = get_type_hints(table, include_extras=True), table()
+            shown += [one.replace(name=name, annotation=kinds[name], default=getattr(unset, name)) for name in kinds]
     spread.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
     spread.__annotations__ = {one.name: one.annotation for one in shown}
     return spread
