@@ -166,10 +166,8 @@ function Level({ level }) {
   </div>`;
 }
 
-const SHOWN_STATE = { ready: "ready", acting: "acting", thinking: "thinking", speaking: "speaking" };
-
 function Header({ told }) {
-  const state = !told.connected ? "not connected" : told.latch === "tripped" ? "stopped" : told.latch === "held" ? "held" : (SHOWN_STATE[told.state] ?? told.state ?? "");
+  const state = !told.connected ? "not connected" : told.latch === "tripped" ? "stopped" : told.latch === "held" ? "held" : (told.state ?? "");
   return html`<header>
     <h1>${told.robot || "robot"} ${told.model && html`<small>on ${told.model}</small>`}</h1>
     <span class="state ${state.replace(" ", "-")}" role="status" aria-label="State: ${state}">${state}</span>
