@@ -30,7 +30,7 @@ from edgeagent.cli import exits, streams
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import native
 from edgeagent.models import pulling, store
-from edgeagent.models.catalog import PROFILES, Entry, Profile, Task, entries, nearest
+from edgeagent.models.catalog import PROFILES, Entry, Task, entries, nearest
 from edgeagent.models.sources import Progress
 
 
@@ -62,7 +62,7 @@ def chosen(
     """
     found = [named(name) for name in names]
     if task or profile:
-        machine = board(profile)
+        machine = PROFILES[profile] if profile else nearest(native.total_bytes(), native.usable_cores())
         if profile is None:
             streams.tell(f"by this machine's memory and cores: --profile {machine.name} ({machine.board})", "dim")
         found += [entries()[name] for name in machine.models(task or "talk")]
@@ -71,11 +71,6 @@ def chosen(
             raise ConfigError("name a model, or a set with --for talk or --for text; edgeagent models list shows all")
         return otherwise
     return list({entry.name: entry for entry in found}.values())
-
-
-def board(profile: str | None) -> Profile:
-    """The profile of a name, or the one that is nearest to this machine."""
-    return PROFILES[profile] if profile else nearest(native.total_bytes(), native.usable_cores())
 
 
 _PATIENCE_S: Final = 4.0

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from edgeagent.cli import streams
-from edgeagent.cli.models_files import chosen
+from edgeagent.cli.models_files import chosen, named
 from edgeagent.cli.streams import shortened, toned
 from edgeagent.doctor.machine_section import (
     WINDOW,
@@ -84,8 +84,7 @@ def show_info(name: str, *, profile: str | None, as_json: bool) -> None:
         ConfigError: There is no such model in the catalogue.
     """
     machine = machine_of(PROFILES[profile]) if profile else this_machine()
-    (entry,) = chosen([name], None, None)
-    row = _row(entry, machine)
+    row = _row(named(name), machine)
     if as_json:
         streams.answer_json(_json(row) | {"machine": asdict(machine)} | _details(row), indent=2)
         return
