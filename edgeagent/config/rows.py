@@ -485,12 +485,11 @@ def _settings() -> dict[str, Setting]:
         if _ROW in one.metadata:
             rows.append(replace(one.metadata[_ROW], name=one.name))
         rows += [replace(row, name=f"{one.name}.{row.name}") for row in one.metadata.get(_ROWS, ())]
-    named = [replace(row, variable=row.variable or _variable(row.name), kept=row.name) for row in rows]
+    named = [
+        replace(row, variable=row.variable or PREFIX + row.name.rpartition(".")[2].upper(), kept=row.name)
+        for row in rows
+    ]
     return {row.name: row for row in (*named, *_EXPERT)}
-
-
-def _variable(name: str) -> str:
-    return PREFIX + name.rpartition(".")[2].upper()
 
 
 SETTINGS: Final[dict[str, Setting]] = _settings()
