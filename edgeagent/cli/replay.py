@@ -114,8 +114,6 @@ class _Replay:
             yield from read(self._file)
         except OSError as error:
             raise ConfigError(f"{self._file} cannot be read: {error.strerror}") from error
-        except ConfigError:
-            raise
         except EdgeAgentError as error:
             raise ConfigError(str(error)) from error
 
