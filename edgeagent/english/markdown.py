@@ -124,20 +124,15 @@ def holes(text: str) -> Iterator[tuple[int, int, bool]]:
 Match = re.Match[str]
 
 
-def _drop(found: Match) -> str:
-    return DROP * len(found[0])
+Put = Callable[[Match], str]
+"""Gives what stands in the place of a match, as long as it."""
 
 
-def _space(found: Match) -> str:
-    return " ".ljust(len(found[0]), DROP)
+def _only(sign: str) -> Put:
+    return lambda found: sign.ljust(len(found[0]), DROP)
 
 
-def _clause(found: Match) -> str:
-    return CLAUSE.ljust(len(found[0]), DROP)
-
-
-def _stop(found: Match) -> str:
-    return STOP.ljust(len(found[0]), DROP)
+_drop, _space, _clause, _stop = map(_only, ("", " ", CLAUSE, STOP))
 
 
 def _stop_last(found: Match) -> str:
@@ -182,7 +177,7 @@ _URL_TARGET: Final = (
     r"(?:[ \t]++(?:\"[^\"\n]{0,300}+\"|'[^'\n]{0,300}+'))?[ \t]*+\)"
 )
 
-_STEPS: Final[tuple[tuple[re.Pattern[str], Callable[[Match], str]], ...]] = tuple(
+_STEPS: Final[tuple[tuple[re.Pattern[str], Put], ...]] = tuple(
     (re.compile(pattern, re.MULTILINE), put)
     for pattern, put in (
         # Lines: rules and underlines, the row under a table's head, definitions of links.
