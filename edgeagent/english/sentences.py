@@ -146,7 +146,7 @@ class SentenceStream:
         if char in ".!?…":
             return self._sentence(at)
         if char in "。！？｡":
-            return self._wide(at)
+            return True, self._gap(self._run(_WIDE_RUN, at))[0]
         if char.isspace():
             return self._white(at)
         if char in ",;:，、；：—–-":
@@ -179,7 +179,7 @@ class SentenceStream:
         after, following = self._gap(end)
         if after == end and following:
             return False, end
-        if after - end == _LONG_GAP or not following or self._paragraph(end, after):
+        if after - end == _LONG_GAP or not following or self._text[end:after].count("\n") > 1:
             return not self._in_target(end), after
         run = self._text[at:end]
         marks = run.rstrip("\"'”’»)]}*_")
@@ -198,14 +198,6 @@ class SentenceStream:
         if following.islower() or _ITEM_NUMBER.search(head if line_start else "." + head):
             return False
         return ends_sentence(head, following)
-
-    def _wide(self, at: int) -> tuple[bool, int]:
-        end = self._run(_WIDE_RUN, at)
-        after, _ = self._gap(end)
-        return True, after
-
-    def _paragraph(self, at: int, after: int) -> bool:
-        return self._text[at:after].count("\n") > 1
 
     def _white(self, at: int) -> tuple[bool, int]:
         """White space: the end of a line before a list item, a heading or a row; of a paragraph; a place for a cut."""
