@@ -390,9 +390,7 @@ def _switches(words: Sequence[str]) -> bool:
 
 def _commands_inside(words: Sequence[str], start: int) -> bool:
     """True if a command begins in the middle, or the last word is one."""
-    if _verb_inside(words, start):
-        return True
-    if _switches(words):
+    if _verb_inside(words, start) or _switches(words):
         return True
     last = words[-1] if words else ""
     return len(words) > _SHORT and last in CLASS.verbs - CLASS.open_verbs and words[-2] not in RULE.govern
