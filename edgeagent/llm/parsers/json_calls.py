@@ -51,11 +51,13 @@ def _scan_bare(text: str, *, final: bool) -> Found | NotACall | None:
 
 
 def _may_be_call(text: str) -> bool:
-    """True if the beginning of a bracketed text may still become a call."""
-    if text[0] == "{":
-        return begins_call(text)
-    inside = text[1:].lstrip()
-    return not inside or begins_call(inside)
+    """True if the beginning of a bracketed text may still become a call: its first key is one that a call has."""
+    inside = text if text[0] == "{" else text[1:].lstrip()
+    found = _FIRST_KEY.match(inside)
+    if found is None:
+        return not inside
+    key = found[1] or ""
+    return key in _KEYS if found[2] else any(known.startswith(key) for known in _KEYS)
 
 
 def _read(text: str) -> tuple[ToolCall, ...] | None:
@@ -177,15 +179,6 @@ def guess_name(text: str) -> str:
     """The name that a broken call seems to ask for; empty when there is none."""
     found = _NAME.search(text)
     return found[1] if found else ""
-
-
-def begins_call(text: str) -> bool:
-    """True if a text may be the beginning of a call's object: its first key is one that a call has."""
-    found = _FIRST_KEY.match(text)
-    if found is None:
-        return False
-    key = found[1] or ""
-    return key in _KEYS if found[2] else any(known.startswith(key) for known in _KEYS)
 
 
 def looks_like_json(text: str) -> bool:
