@@ -110,12 +110,15 @@ class StreamGate:
             thinking: The prompt has opened the reasoning already.
         """
         self._format = calls
-        self._thinking = self._has_thought = thinking
+        self.thinking = thinking
+        """True if the text that comes now is reasoning."""
+        self.calling = False
+        """True if the text that comes now belongs to a call: it is held, and begins with an opener of the format."""
+        self._has_thought = thinking
         self._retracted = False  # text that has left was reasoning after all
         self._held = ""
         self._coming = ComingText()
-        self._calling = False  # what is held begins with an opener of the format
-        self._scanned = 0  # how much of it the format has seen
+        self._scanned = 0  # how much of a call the format has seen
         self._text = _Channel()
         self._thought = _Channel()
         self._drafts: list[ToolCall] = []
@@ -134,16 +137,6 @@ class StreamGate:
         return self._at_start and not self._held.strip(_BLANKS)
 
     @property
-    def thinking(self) -> bool:
-        """True if the text that comes now is reasoning."""
-        return self._thinking
-
-    @property
-    def calling(self) -> bool:
-        """True if the text that comes now belongs to a call."""
-        return self._calling
-
-    @property
     def called(self) -> bool:
         """True if the reply has calls; final after ``finish``."""
         return bool(self._made)
@@ -157,7 +150,7 @@ class StreamGate:
         """The events of the reply's end. An aborted reply loses what was still held."""
         if not aborted:
             yield from self._advance(final=True)
-        if self._thinking and self._thought.all:
+        if self.thinking and self._thought.all:
             yield ThinkingEnd(self._thought.all)
         if self._text.all or self._retracted:
             yield TextEnd(self._text.all)
@@ -170,11 +163,11 @@ class StreamGate:
     def _advance(self, *, final: bool) -> Iterator[LLMEvent]:
         self._held += self._coming.take()
         yield from self._read(final=final)
-        self._coming.looked(len(self._held), waits=self._calling and len(self._held) > _LONG)
+        self._coming.looked(len(self._held), waits=self.calling and len(self._held) > _LONG)
 
     def _read(self, *, final: bool) -> Iterator[LLMEvent]:
         while self._held:
-            if self._calling:
+            if self.calling:
                 before = len(self._held)
                 ends = _MAY_END.search(self._held, self._scanned)
                 self._scanned = before
@@ -192,10 +185,10 @@ class StreamGate:
                 self._take(rest)
                 self._behind_call = rest > 0
                 continue
-            if self._start_openers and self._at_start and not self._thinking:
+            if self._start_openers and self._at_start and not self.thinking:
                 begun = self._held.lstrip(_BLANKS)
                 if begun.startswith(self._start_openers):
-                    self._held, self._calling = begun, True
+                    self._held, self.calling = begun, True
                     continue
             found = self._markers.first.search(self._held)
             if found is None:
@@ -205,12 +198,12 @@ class StreamGate:
             yield from self._say(self._take(found.start()))
             if found[0] in OPENS:
                 self._take(len(found[0]))
-                self._thinking = self._has_thought = self._text.broken = True
+                self.thinking = self._has_thought = self._text.broken = True
             elif found[0] in CLOSES:
                 self._take(len(found[0]))
                 yield from self._close_thinking()
             else:
-                self._calling = True
+                self.calling = True
 
     def _rest_of_call(self, final: bool) -> int | None:
         """Count the held characters that are left of a call that was closed too early; None while more may come."""
@@ -225,18 +218,18 @@ class StreamGate:
     def _take_call(self, final: bool) -> Iterator[LLMEvent]:
         """Read the call that is held, if it is whole."""
         held, limit = self._held, -1
-        if self._thinking:
+        if self.thinking:
             limit = min((at for at in map(self._held.find, CLOSES) if at >= 0), default=-1)
         if limit >= 0:  # a call that reasoning only speaks of must not hold back the answer after it
             held, final = held[:limit], True
         answer = self._format.scan(held, final=final) if self._format else None
         if answer is None:
             return
-        self._calling = False
+        self.calling = False
         taken = self._take(answer.end)
         if not isinstance(answer, Found):
             yield from self._say(taken)
-        elif not self._thinking:
+        elif not self.thinking:
             self._at_start = self._behind_call = True
             self._text.broken = True
             self._made += answer.calls
@@ -252,9 +245,9 @@ class StreamGate:
         if not self._has_thought:
             self._thought, self._text = self._text, _Channel()
             self._retracted = bool(self._thought.all)
-        elif not self._thinking:
+        elif not self.thinking:
             return
-        self._thinking, self._has_thought, self._at_start = False, True, True
+        self.thinking, self._has_thought, self._at_start = False, True, True
         self._thought.broken = True
         if self._thought.all:
             yield ThinkingEnd(self._thought.all)
@@ -262,9 +255,9 @@ class StreamGate:
     def _say(self, piece: str) -> Iterator[LLMEvent]:
         if piece.strip(_BLANKS):
             self._at_start = False
-        shown = (self._thought if self._thinking else self._text).add(piece)
+        shown = (self._thought if self.thinking else self._text).add(piece)
         if shown:
-            yield ThinkingDelta(shown) if self._thinking else TextDelta(shown)
+            yield ThinkingDelta(shown) if self.thinking else TextDelta(shown)
 
     def _emit_calls(self) -> Iterator[LLMEvent]:
         for call in self._made[self._emitted :]:
