@@ -251,7 +251,7 @@ def _is_schemas(value: Any) -> bool:
 
 
 def _is_type(value: Any) -> bool:
-    return all(kind in KINDS for kind in value) if isinstance(value, list) and value else value in (*KINDS,)
+    return all(kind in KINDS for kind in value) if isinstance(value, list) and value else value in KINDS
 
 
 def _is_schema(value: Any) -> bool:
@@ -288,9 +288,9 @@ _SHAPES: Final[dict[str, Callable[[Any], bool]]] = {
 
 def _check(schema: Schema, path: str) -> None:
     for key, value in schema.items():
+        if key in _IGNORED:
+            continue
         if key not in _SHAPES:
-            if key in _IGNORED:
-                continue
             raise SchemaError(f"{path}: the keyword {key!r} can't be said in a grammar")
         if not _SHAPES[key](value):
             raise SchemaError(f"{path}: the keyword {key!r} can't be {str(value)[:80]!r}")
@@ -323,7 +323,7 @@ def _bounds(schema: Schema, path: str) -> tuple[Bound | None, Bound | None]:
 
 def _whole_bounds(schema: Schema, path: str) -> tuple[int | None, int | None]:
     """The least and the greatest whole number that a schema allows."""
-    least, most = _bounds({key: value for key, value in schema.items() if key in _SIMPLE}, path)
+    least, most = _bounds(schema, path)
     low = high = None
     if least:
         low = math.ceil(least.value)
