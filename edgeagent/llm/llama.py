@@ -40,7 +40,7 @@ from edgeagent.llm.parsers.tool_call_tags import HERMES
 from edgeagent.llm.prefixes import Marker, Prefixes, PrefixFiles, fingerprint
 from edgeagent.llm.prompt import ChatTemplate, Prompter, wants_thinking
 from edgeagent.llm.protocol import End, InferenceLock, LLMEvent, LLMRequest, drain
-from edgeagent.llm.quirks import Adapter, Quirks, detect_format, probe, write_granite, write_hermes, write_pythonic
+from edgeagent.llm.quirks import Adapter, detect_format, probe, write_granite, write_hermes, write_pythonic
 from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.stream_gate import THINKING_MARKERS, StreamGate, ends_in_thinking
 from edgeagent.llm.window import check_length
@@ -312,6 +312,13 @@ class LlamaLLM:
         talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
         return Opening(loaded.openers, limit, may_call=False) if talks and limit else None
 
+    def _prompter(self, engine: Engine) -> Prompter:
+        calls = self._format
+        vocabulary = TokenVocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *THINKING_MARKERS))
+        bos, eos = (self.header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
+        adapter = Adapter(self._quirks, _WRITERS.get(calls.name if calls else "", write_hermes))
+        return Prompter(self._template, vocabulary, adapter, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
+
     def _prefixes(self, engine: Engine) -> Prefixes:
         settings = self._settings
         files = None
@@ -339,7 +346,7 @@ class LlamaLLM:
                 engine = Engine(self.header, self.context_window, self._settings)
                 self._finalizer = weakref.finalize(self, engine.free)
                 self._finalizer.atexit = False  # a daemon thread may still be inside llama.cpp then
-                prompter = _prompter(engine, self._template, self.header, self._format, self._quirks)
+                prompter = self._prompter(engine)
                 self._loaded = _Loaded(
                     engine,
                     prompter,
@@ -373,15 +380,6 @@ class _Loaded:
     marker: Marker
     plans: Plans
     openers: Openers
-
-
-def _prompter(
-    engine: Engine, template: ChatTemplate, header: Header, calls: CallFormat | None, quirks: Quirks
-) -> Prompter:
-    vocabulary = TokenVocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *THINKING_MARKERS))
-    bos, eos = (header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
-    adapter = Adapter(quirks, _WRITERS.get(calls.name if calls else "", write_hermes))
-    return Prompter(template, vocabulary, adapter, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
 
 
 _WRITERS: Final = {"granite": write_granite, "pythonic": write_pythonic}
