@@ -278,8 +278,9 @@ class LlamaLLM:
         reply_tokens = max(1, request.max_tokens)
         check_length(len(prompt.ids), reply_tokens, self.context_window, f"the context window of {self.context_window}")
         may_decline = len(prompt.ids) + reply_tokens + _HINT_TOKENS <= self.context_window
-        opening = self._opening(loaded, request, may_doubt=may_decline)
-        if after is not None:
+        if after is None:
+            opening = self._opening(loaded, request, may_doubt=may_decline)
+        else:
             opening = Opening(loaded.openers, after.threshold, may_call=False, probability=after.probability)
         return Generation(
             engine=loaded.engine,
