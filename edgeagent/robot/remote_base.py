@@ -347,14 +347,7 @@ class ZenohBase(RemoteBase):
         self._session: zenoh.Session | None = None
         self._sender = os.urandom(8)
         session = self._session = open_session(connect=self.endpoint)
-        import zenoh
-
-        self._velocities = session.declare_publisher(
-            key(self.namespace, VELOCITY_KEY),
-            priority=zenoh.Priority.REAL_TIME,
-            congestion_control=zenoh.CongestionControl.DROP,  # an old velocity is worth nothing
-            express=True,
-        )
+        self._velocities = velocity_publisher(session, key(self.namespace, VELOCITY_KEY))
         self._hear(session, STATE_KEY, lambda data: self.hear_switch(decode_string(data)))
         if self.has_odometry:
             self._hear(session, ODOMETRY_KEY, lambda data: self.hear_pose(decode_odometry(data)))
@@ -378,6 +371,16 @@ class ZenohBase(RemoteBase):
                 self.refuse(f"what comes on {name} can't be read: {error}")
 
         session.declare_subscriber(key(self.namespace, name), taken)
+
+
+def velocity_publisher(session: zenoh.Session, name: str) -> zenoh.Publisher:
+    """Declares a key for velocities, which go before everything else and are dropped on a full line: an old one is
+    worth nothing."""
+    import zenoh
+
+    return session.declare_publisher(
+        name, priority=zenoh.Priority.REAL_TIME, congestion_control=zenoh.CongestionControl.DROP, express=True
+    )
 
 
 def is_read(publisher: zenoh.Publisher) -> bool:

@@ -29,6 +29,7 @@ from edgeagent.robot.remote_base import (
     key,
     open_session,
     read_stamp,
+    velocity_publisher,
 )
 
 if TYPE_CHECKING:
@@ -45,14 +46,7 @@ class ZenohSwitch:
     """
 
     def __init__(self, session: zenoh.Session, switch: DeadMansSwitch, namespace: str = "") -> None:
-        import zenoh
-
-        robot = session.declare_publisher(
-            key(namespace, ROBOT_KEY),
-            priority=zenoh.Priority.REAL_TIME,
-            congestion_control=zenoh.CongestionControl.DROP,
-            express=True,
-        )
+        robot = velocity_publisher(session, key(namespace, ROBOT_KEY))
         states = session.declare_publisher(key(namespace, STATE_KEY), express=True)
         self._relay = SwitchRelay(
             switch,
