@@ -267,20 +267,14 @@ class GpioTalkButton(_Part):
         gpio = gpiozero("a button")
         with taking(pin):
             self._button: Any = gpio.Button(pin, pull_up=True, bounce_time=_BOUNCE_S, hold_time=longest_s)
-        self._button.when_pressed = self._pressed
-        self._button.when_released = self._released
+        self._button.when_pressed = lambda: self._tell(True)
+        self._button.when_released = lambda: self._tell(False)
         self._button.when_held = self._stuck
         if self._button.is_pressed:
             _log.warning("the talk button on pin %s is pressed at the start: let it go", pin)
 
     def close(self) -> None:
         self._button.close()
-        self._tell(False)
-
-    def _pressed(self) -> None:
-        self._tell(True)
-
-    def _released(self) -> None:
         self._tell(False)
 
     def _stuck(self) -> None:
