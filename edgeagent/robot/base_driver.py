@@ -110,7 +110,6 @@ class BaseDriver:
                 f"{self.name} can't be handed to its driver's process ({error}): keep settings in the constructor, "
                 "and open ports and pins in open()"
             ) from error
-        self._class = type(base)
         self._lease_s = lease_s
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
@@ -330,7 +329,7 @@ class BaseDriver:
                 self.name,
             )
         # an app file has a name that nobody can import
-        module = self._class.__module__
+        module = type(self.base).__module__
         file = "" if _importable(module) else str(getattr(sys.modules.get(module), "__file__", "") or "")
         self._ready, self._failure = False, ""
         self._velocity, self._way, self._battery_v = ZERO, None, None
