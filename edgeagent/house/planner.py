@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -178,6 +178,11 @@ def _corners(box: Rect, grow: float) -> list[tuple[float, float]]:
     return [(x + sx * a, y + sy * b) for x, sx in sides[0] for y, sy in sides[1] for a, b in ((far, near), (near, far))]
 
 
+def _around(point: Point, rings: range) -> Iterator[Point]:
+    """Points on rings around a point, the innermost first."""
+    return (point.along(turn * math.tau / 24, ring * _ESCAPE_STEP_M) for ring in rings for turn in range(24))
+
+
 class Planner:
     """Plans ways that keep ``CLEARANCE_M`` from all obstacles."""
 
@@ -209,12 +214,9 @@ class Planner:
         """The point itself if it is open, else the nearest open one that can be reached straight from it."""
         if self.is_open(point):
             return point
-        for ring in range(1, round(_ESCAPE_REACH_M / _ESCAPE_STEP_M) + 1):
-            for turn in range(24):
-                spot = point.along(turn * math.tau / 24, ring * _ESCAPE_STEP_M)
-                if self.is_open(spot) and self._obstacles.clear_line(point, spot, BODY_M):
-                    return spot
-        return None
+        spots = _around(point, range(1, round(_ESCAPE_REACH_M / _ESCAPE_STEP_M) + 1))
+        reached = (spot for spot in spots if self.is_open(spot) and self._obstacles.clear_line(point, spot, BODY_M))
+        return next(reached, None)
 
     def _way_out(self, start: Point, avoid: Bystander | None) -> Point | None:
         """Finds a place to step back to from somebody who is too near; None if that is not needed, or not possible."""
@@ -241,12 +243,8 @@ class Planner:
     def approach(self, target: Point) -> Point | None:
         """Finds a place to stand to reach something that lies on a piece of furniture or on the floor."""
         room = the_flat().locate(target.x, target.y)
-        for ring in range(6, 19):
-            for turn in range(24):
-                spot = target.along(turn * math.tau / 24, ring * _ESCAPE_STEP_M)
-                if the_flat().locate(spot.x, spot.y) == room and self.is_open(spot):
-                    return spot
-        return None
+        spots = (spot for spot in _around(target, range(6, 19)) if the_flat().locate(spot.x, spot.y) == room)
+        return next(filter(self.is_open, spots), None)
 
     @functools.cached_property
     def _graph(self) -> tuple[_Floats, list[list[tuple[int, float]]]]:
