@@ -127,9 +127,8 @@ class Drivetrain:
         turn_rate = min(max(turn_rate, -top_turn), top_turn)
         self.speed = _approach(self.speed, speed, limits.acceleration_mps2, limits.braking_mps2)
         self.turn_rate = _approach(self.turn_rate, turn_rate, limits.turn_acceleration_rps2, limits.turn_braking_rps2)
-        if self.speed == 0.0 and self.turn_rate == 0.0:
-            return
-        self._move()
+        if not self.still:
+            self._move()
 
     def _move(self) -> None:
         turned = self.turn_rate * STEP_S

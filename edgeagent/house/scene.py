@@ -257,10 +257,10 @@ class Scene:
         self.steps += 1
         base, person = self.base, self.person
         person.step(base.x, base.y)
-        if self.battery.energy_mj == 0:
+        if self.battery.empty:
             speed = turn_rate = 0.0
         base.step(speed, turn_rate)
-        moving = base.speed != 0.0 or base.turn_rate != 0.0
+        moving = not base.still
         if moving:
             self.docked = False
             last = self.trail[-1]

@@ -244,7 +244,7 @@ class World:
         for _ in range(self._pacer.chunk_steps):
             if base.halted:
                 return ProgramEnd("halted")
-            if scene.battery.energy_mj == 0:
+            if scene.battery.empty:
                 return ProgramEnd("empty")
             if scene.steps >= last_step:
                 return ProgramEnd("timed_out")
