@@ -41,12 +41,12 @@ CLOCK: Final = re.compile(r"([0-9]{1,2})[:.]([0-9]{2})")
 CENTURIES: Final = range(13, 21)
 """Numbers with which a year may begin."""
 
-_ORDINALS: Final = (
+ORDINALS: Final = (
     "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
     "fifteenth sixteenth seventeenth eighteenth nineteenth"
 ).split()
 _ORDINAL_TENS: Final = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth".split()
-_ORDINAL: Final = {word: value for value, word in enumerate(_ORDINALS)} | {
+_ORDINAL: Final = {word: value for value, word in enumerate(ORDINALS)} | {
     word: 20 + 10 * place for place, word in enumerate(_ORDINAL_TENS)
 }
 _FEW: Final = 12
@@ -262,11 +262,11 @@ def ordinal(words: Sequence[str]) -> Read | None:
         return None
     value = rank(words[0])
     if value is not None and (value > _FEW or words[0][0].isdigit()):
-        return Read(1, _ORDINALS[value] if 0 < value <= _FEW else _suffixed(value))
+        return Read(1, ORDINALS[value] if 0 < value <= _FEW else suffixed(value))
     tens = _SMALL.get(words[0], 0)
     # "twenty second" is two words more often than the 22nd
     if tens >= 20 and len(words) > 1 and 0 < _ORDINAL.get(words[1], 0) < 10 and words[1] != "second":
-        return Read(2, _suffixed(tens + _ORDINAL[words[1]]))
+        return Read(2, suffixed(tens + _ORDINAL[words[1]]))
     return None
 
 
@@ -277,7 +277,8 @@ def rank(word: str) -> int | None:
     return _ORDINAL.get(word)
 
 
-def _suffixed(value: int) -> str:
+def suffixed(value: int) -> str:
+    """A rank in figures: 13th, 22nd."""
     last = 0 if value % 100 in (11, 12, 13) else value % 10
     return f"{value}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
 

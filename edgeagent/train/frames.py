@@ -21,10 +21,7 @@ from edgeagent.train.phrases_file import Phrase, TaughtCall
 
 _WORD: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:st|nd|rd|th)?|[^\W\d_]+(?:'[^\W\d_]+)*|%|°")
 _SIGNS: Final = {"%": "percent", "°": "degrees"}
-_ORDINALS: Final = {
-    word: value
-    for value, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
-}
+_ORDINALS: Final = {word: value for value, word in enumerate(number_words.ORDINALS[1:11], 1)}
 _SWITCHES: Final = (("on", "off"), ("open", "close"), ("open", "shut"), ("enable", "disable"), ("start", "stop"))
 """Words for true and for false."""
 _SMALL: Final = 12
@@ -232,9 +229,7 @@ def pseudo_word(rng: random.Random) -> str:
 
 def ordinal(value: int) -> str:
     """Writes a rank as people do: third, 13th."""
-    word = next((word for word, rank in _ORDINALS.items() if rank == value), "")
-    last = 0 if value % 100 in (11, 12, 13) else value % 10
-    return word or f"{value}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+    return next((word for word, rank in _ORDINALS.items() if rank == value), "") or number_words.suffixed(value)
 
 
 def frame_of(phrase: Phrase, tools: dict[str, Tool]) -> SentenceFrame:
