@@ -55,8 +55,7 @@ BESIDE: Final = {
 _SHORTEST: Final = 4
 """Letters of a word in which a finger slips."""
 NUMBERS: Final = frozenset(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen "
-    "twenty thirty forty fifty sixty seventy eighty ninety hundred thousand point half quarter quarters third couple minus negative".split()
+    (*ONES, *TENS, *"hundred thousand point half quarter quarters third couple minus negative".split())
 )
 """Words in which no finger slips."""
 
