@@ -113,7 +113,7 @@ class Values:
         old = call.arguments[slot.key[1]]
         match slot.kind:
             case "switch":
-                return self._switched(slot.said, old)
+                return self._switched(slot.said)
             case "choice":
                 value = self.rng.choice(self.schemas[place]["enum"])
                 return _spelled(value), value
@@ -125,7 +125,7 @@ class Values:
             case _:
                 return self._number(slot, place, old)
 
-    def _switched(self, said: str, old: bool) -> tuple[str, Any]:
+    def _switched(self, said: str) -> tuple[str, Any]:
         pairs = [pair for pair in _SWITCHES if said in pair]
         value = self.rng.random() < 0.5
         return self.rng.choice(pairs)[0 if value else 1], value
