@@ -106,7 +106,7 @@ class AppAuthor:
             if not said.calls:
                 messages.append(Message("assistant", reply))
                 continue
-            messages.append(_calling(said.calls))
+            messages.append(calling(said.calls))
             if turn == turns - 1 and rng.random() < _CUT_SHORT:
                 break
             messages += self._told(said.calls)
@@ -308,7 +308,8 @@ def _talk(replay: Iterable[Reminder], said: set[str], tools: set[str]) -> Iterab
                     yield user.text, wording.CANNOT[len(words) % len(wording.CANNOT)]
 
 
-def _calling(calls: Iterable[TaughtCall]) -> Message:
+def calling(calls: Iterable[TaughtCall]) -> Message:
+    """The assistant's message that makes calls."""
     return Message("assistant", tool_calls=tuple(ToolCall("", call.name, dict(call.arguments)) for call in calls))
 
 

@@ -10,8 +10,8 @@ from edgeagent.agent import Agent
 from edgeagent.agent.handoffs import reached
 from edgeagent.errors import ConfigError
 from edgeagent.llm import LLM
-from edgeagent.messages import Message, ToolCall
-from edgeagent.train.app_dialogues import AppAuthor, TaughtApp
+from edgeagent.messages import Message
+from edgeagent.train.app_dialogues import AppAuthor, TaughtApp, calling
 from edgeagent.train.encoding import Batch, EncodedDialogue, Encoder, TrainingRow
 from edgeagent.train.phrases_file import Phrase
 from edgeagent.train.reminders import Reminder
@@ -83,8 +83,7 @@ class Lessons:
             for phrase in phrases:
                 if not phrase.calls or any(call.name not in names for call in phrase.calls):
                     continue
-                calls = tuple(ToolCall("", call.name, dict(call.arguments)) for call in phrase.calls)
-                one = self._encoder.dialogue([Message("user", phrase.say), Message("assistant", tool_calls=calls)])
+                one = self._encoder.dialogue([Message("user", phrase.say), calling(phrase.calls)])
                 if len(one.ids) > row.room:
                     rows.append(row)
                     row = TrainingRow(prefix, self.length)
