@@ -363,7 +363,7 @@ def clause(words: Sequence[str], amount: Amount) -> Sequence[str]:
     return words[first:last]
 
 
-def said_times(words: Iterable[str], amounts: Iterable[Amount] = ()) -> float:
+def said_times(words: Iterable[str], amounts: Iterable[Amount]) -> float:
     """By how much "twice as far", "half of that", "three times that" change what was said before; 1 without such
     words."""
     words = list(words)

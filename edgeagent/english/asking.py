@@ -215,7 +215,7 @@ def asks_about_facts(text: str) -> bool:
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
 
-def is_for_later(text: str, verbs: AbstractSet[str] = frozenset()) -> bool:
+def is_for_later(text: str, verbs: AbstractSet[str]) -> bool:
     """True if a command is not for now: "tomorrow go to the hall", "come here when I call you".
 
     What comes after something that the robot itself does is for now, in that order: "once you are there, look up". Of

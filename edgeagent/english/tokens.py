@@ -211,7 +211,7 @@ def is_english(text: str, known: Collection[str] = ()) -> bool:
     return foreign <= english and (len(words) < _SEVERAL or has_english(text, known))
 
 
-def has_foreign(text: str, known: Collection[str] = ()) -> bool:
+def has_foreign(text: str, known: Collection[str]) -> bool:
     """True if any word of a text is of another language, or has letters that English does not use."""
     return any(_is_foreign(word, known) for word in words_of(text))
 

@@ -90,7 +90,7 @@ class WorldPace:
         ValueError: ``speed`` is out of range.
     """
 
-    def __init__(self, speed: float = 1.0, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, speed: float, *, clock: Callable[[], float]) -> None:
         if not (SLOWEST <= speed <= FASTEST or speed == math.inf):
             raise ValueError(f"the speed must be from {SLOWEST:g} to {FASTEST:g}, not {speed:g}")
         self.speed: Final = speed

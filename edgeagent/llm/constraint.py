@@ -294,7 +294,7 @@ class Plans:
         calls: CallFormat | None,
         *,
         constrain: bool | None,
-        force_arguments: bool = False,
+        force_arguments: bool,
     ) -> None:
         self._vocabulary = vocabulary
         self._calls = calls

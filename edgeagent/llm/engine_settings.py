@@ -217,7 +217,7 @@ def memory_needed(
 
 
 def largest_window(
-    weights: int, sizes: ModelSizes, free: int, most: int, *, kv_type: KvType = "f16", chunk_tokens: int = CHUNK_TOKENS
+    weights: int, sizes: ModelSizes, free: int, most: int, *, kv_type: KvType, chunk_tokens: int
 ) -> int | None:
     """The largest window, in steps of 512 tokens, with which a model fits; None if none does.
 

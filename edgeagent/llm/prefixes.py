@@ -246,7 +246,7 @@ class Prefixes:
         files: Where an agent's prefix outlives the process; None keeps none.
     """
 
-    def __init__(self, engine: Engine, limit_bytes: int, files: PrefixFiles | None = None) -> None:
+    def __init__(self, engine: Engine, limit_bytes: int, files: PrefixFiles | None) -> None:
         self._engine = engine
         self._limit_bytes = limit_bytes
         self._files = files

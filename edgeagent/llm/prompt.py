@@ -304,7 +304,7 @@ class Guard:
     for the life of a model, so that equal texts stay equal, and nobody outside can know it.
     """
 
-    def __init__(self, vocabulary: TokenVocabulary, role_markers: Iterable[str] = ()) -> None:
+    def __init__(self, vocabulary: TokenVocabulary, role_markers: Iterable[str]) -> None:
         """Make one.
 
         Args:

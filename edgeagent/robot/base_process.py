@@ -98,7 +98,7 @@ class BaseLoop:
         link: socket.socket,
         leases: socket.socket,
         *,
-        lease_s: float = LEASE_S,
+        lease_s: float,
     ) -> None:
         self._base, self._link, self._leases, self._lease_s = base, link, leases, lease_s
         self._limits = base.limits

@@ -124,8 +124,8 @@ class Pilot:
         driver: BaseDriver,
         *,
         places: Mapping[str, tuple[float, float]],
-        distance: Distance | None = None,
-        stop_m: float = STOP_M,
+        distance: Distance | None,
+        stop_m: float,
     ) -> None:
         if not 0 < stop_m < math.inf:
             raise ConfigError(f"stop_m is {stop_m!r}; it must be a number of metres above 0")

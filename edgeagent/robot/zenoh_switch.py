@@ -45,7 +45,7 @@ class ZenohSwitch:
         namespace: Namespace of the bridge, empty for none.
     """
 
-    def __init__(self, session: zenoh.Session, switch: DeadMansSwitch, namespace: str = "") -> None:
+    def __init__(self, session: zenoh.Session, switch: DeadMansSwitch, namespace: str) -> None:
         robot = velocity_publisher(session, key(namespace, ROBOT_KEY))
         states = session.declare_publisher(key(namespace, STATE_KEY), express=True)
         self._relay = SwitchRelay(
