@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from edgeagent.llm.parsers.alone import NEAR, Block, Open, begins_call, calls_in, read_block
 from edgeagent.llm.parsers.code_lines import read_code
@@ -278,9 +278,9 @@ class _Reply:
         """Takes a mark out of what is held, behind a lead of blanks. Where it opens a result, nothing is told of what
         follows but a result that a tool has given."""
         self._marked = True
-        if mark.of_turn:
+        if mark.of == "turn":
             self._held = self._held[lead + mark.end :]
-        elif not mark.of_result:
+        elif mark.of == "call":
             self._strayed = True
             yield from self._tell(lead)
             self._held = self._held[mark.end :]
@@ -392,8 +392,7 @@ class TemplateMark:
     """The first ``end`` characters of a text are a mark. One of a result says that what follows is no speech."""
 
     end: int
-    of_result: bool
-    of_turn: bool = False
+    of: Literal["turn", "result", "call"]
 
 
 def read_mark(text: str, *, final: bool, beside_text: bool) -> TemplateMark | Open | None:
@@ -409,17 +408,17 @@ def read_mark(text: str, *, final: bool, beside_text: bool) -> TemplateMark | Op
     turns = () if beside_text else _TURNS
     for known in turns:
         if text.startswith(known):
-            return TemplateMark(len(known), False, of_turn=True)
+            return TemplateMark(len(known), "turn")
     for known in (*_RESULTS, PYTHON_TAG):
         if text.startswith(known):
             end = _opener_ends(text, known)
             goes_on = end == len(text) and not text.endswith((">", "]"))
-            return "open" if goes_on and not final else TemplateMark(end, True)
+            return "open" if goes_on and not final else TemplateMark(end, "result")
     for known in _TEXTS:
         if text.startswith(known):
-            return TemplateMark(len(known), False)
+            return TemplateMark(len(known), "call")
     if tag := _TAG.match(text):
-        return TemplateMark(tag.end(), False)
+        return TemplateMark(tag.end(), "call")
     return "open" if not final and _may_begin(text, turns) else None
 
 
