@@ -69,9 +69,8 @@ class RequestSizes:
         """By the message's id: the message and its size."""
         self._fitted: tuple[list[Message], int] = ([], 0)
         """The messages that certainly fitted last, and their size; the next request mostly begins with them."""
-        self._arguments: dict[str, list[dict[str, Any]]] = {}
-        """By the message's id: those of its calls, the only thing in it that a hook can change in place."""
-        self._copied_arguments: dict[str, list[dict[str, Any]]] = {}
+        self._arguments: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {}
+        """By the message's id: those of its calls, the only thing in it that a hook can change in place; and copies."""
 
     def may_exceed(
         self, limit: int, system: str | None, tools: Sequence[ToolSpec], messages: Sequence[Message]
@@ -82,9 +81,9 @@ class RequestSizes:
         if written[0] != rest:
             written = self._rest = copy.deepcopy(rest), len(_as_json(rest))
         size = written[1] + _OF_TEMPLATE
-        if self._arguments != self._copied_arguments:
-            for remembered in (self._messages, self._arguments, self._copied_arguments):
-                remembered.clear()
+        if any(arguments != copies for arguments, copies in self._arguments.values()):
+            self._messages.clear()
+            self._arguments.clear()
             self._fitted = [], 0
         begun, of_begun = self._fitted
         if len(begun) > len(messages) or not all(map(is_, begun, messages)):
@@ -106,8 +105,7 @@ class RequestSizes:
     def _measured(self, message: Message) -> tuple[Message, int]:
         if message.tool_calls:
             arguments = [call.arguments for call in message.tool_calls]
-            self._arguments[message.id] = arguments
-            self._copied_arguments[message.id] = [call.copy().arguments for call in message.tool_calls]
+            self._arguments[message.id] = arguments, [call.copy().arguments for call in message.tool_calls]
         known = self._messages[message.id] = message, _size(message)
         return known
 
