@@ -258,8 +258,7 @@ class Rules:
         """Names that go on unlike these, which have their first ``at`` characters in common."""
         bare = self.dialect.bare_keys
         nexts = {letter: list(group) for letter, group in groupby(names, key=lambda name: name[at : at + 1])}
-        is_name = "" in nexts
-        nexts.pop("", None)
+        is_name = nexts.pop("", None) is not None
         if bare:
             allowed = [letter for letter in _BARE_LETTERS if letter not in nexts]
             other, tail = "[" + "".join(sorted(allowed, key=lambda letter: letter == "-")) + "]", "[a-zA-Z0-9_.-]{0,63}"
