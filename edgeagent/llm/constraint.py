@@ -167,10 +167,8 @@ class Constraint(ReplyGrammar):
             self._tail = [(token, piece)]
             found = [len(piece) - len(piece.lstrip())]
         if not found:
-            while len(text) - len(self._tail[0][1]) >= self._longest:
+            while self._tail and len(text) - len(self._tail[0][1]) >= self._longest:
                 text = text[len(self._tail.pop(0)[1]) :]
-                if not self._tail:
-                    break
             return token
         self._grammar = self._begun(self._tail, min(found))
         self._tail = []
@@ -184,8 +182,7 @@ class Constraint(ReplyGrammar):
         self._text += self._piece(token)
         # A number is whole with any of its digits: it ends where something else follows.
         if (self._plan.ends or self._text.endswith(_CALL_ENDS)) and not self._text[-1:].isdigit() and grammar.may_end:
-            called = self._text.lstrip().startswith(self._plan.openers) if self._plan.openers else False
-            self.complete = self._plan.ends and not called
+            self.complete = self._plan.ends and not self._text.lstrip().startswith(self._plan.openers)
             self._text = ""
             self.free()
         return token
