@@ -320,7 +320,7 @@ class Guard:
 
     def hide(self, text: str) -> str:
         """The text with a placeholder for every marker."""
-        return self._forgery.sub(self._substitute, text)
+        return self._forgery.sub(lambda found: f"{self._secret}{self._index[found[0]]:0{_INDEX_DIGITS}}", text)
 
     def split(self, rendered: str) -> list[str]:
         """Trusted text and hidden markers in turn, beginning with (maybe empty) trusted text."""
@@ -328,9 +328,6 @@ class Guard:
             return [rendered]
         parts = self._placeholder.split(rendered)
         return [self._texts[int(part)] if i % 2 else part for i, part in enumerate(parts)]
-
-    def _substitute(self, found: re.Match[str]) -> str:
-        return f"{self._secret}{self._index[found[0]]:0{_INDEX_DIGITS}}"
 
 
 @dataclass(frozen=True, slots=True)
