@@ -291,9 +291,7 @@ def _mark(text: str, at: int) -> str | None:
         touches = text[at - 1 : at].isalnum() and text[at + 1 : at + 2].isalnum()
         return None if touches or (char == "(" and at and text[at - 1].isalnum()) else ","
     if char in _DASHES:
-        left, right = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
-        joins = left.isalnum() and right.isalnum() and char in "-−"
-        return None if joins or (right.isalnum() and char in "-−") else ","
+        return None if text[at + 1 : at + 2].isalnum() and char in "-−" else ","
     return None
 
 
