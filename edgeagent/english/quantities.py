@@ -99,9 +99,7 @@ def _amount(found: re.Match[str]) -> str | None:
     suffix, symbol, scale = found["unit"], found["money"] or currency, found["scale"]
     if suffix and not _fits(found, suffix):
         return None
-    if scale == "B" and not symbol:
-        return None
-    if found["each"] and not symbol:
+    if (scale == "B" or found["each"]) and not symbol:
         return None
     if found["part"]:
         words, one = mixed(found["whole"], found["part"])
