@@ -76,14 +76,13 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return True
     if _is_number_alone(words) or (_takes_back(words) and not is_question(words)):
         return False
-    if _is_reported(text) or (says("remark", words) and not _ends_in_command(text)):
-        return False
-    if begins_with(words, _SUPPOSES) and not _ends_in_command(text):
+    commanded = _ends_in_command(text)
+    if _is_reported(text) or ((says("remark", words) or begins_with(words, _SUPPOSES)) and not commanded):
         return False
     main = _main(words)
     plain = _without_openers(main)
     forbids = _forbids_a_verb(plain) or (plain[:1] != ["don't"] and _forbids_inside(plain))
-    if ((said.asked or said.words[-1:] == _POLITE) and not forbids) or _ends_in_command(text):
+    if ((said.asked or said.words[-1:] == _POLITE) and not forbids) or commanded:
         return True
     if _called(said.words, words) and not _forbids_inside(words):
         return True
