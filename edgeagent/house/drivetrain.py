@@ -30,8 +30,6 @@ _CHARGING_MJ: Final = 600
 class Battery:
     """Drains all the time, faster while the base moves, and charges while the robot stands in its dock."""
 
-    __slots__ = ("energy_mj",)
-
     def __init__(self) -> None:
         self.energy_mj = CAPACITY_MJ * START_PERCENT // 100
 
@@ -79,22 +77,6 @@ class Drivetrain:
         speed_limit: 0 to 1, a factor on both speeds; 0 brakes to a standstill.
         halted: Brakes to a standstill, whatever is commanded.
     """
-
-    __slots__ = (
-        "_obstacle_at",
-        "contact",
-        "halted",
-        "heading",
-        "limits",
-        "odometer_m",
-        "rotated",
-        "speed",
-        "speed_limit",
-        "travelled_m",
-        "turn_rate",
-        "x",
-        "y",
-    )
 
     def __init__(self, start: Pose, obstacle_at: Callable[[float, float], str]) -> None:
         self.limits = Limits()

@@ -46,20 +46,6 @@ class Tracker:
         heading: Direction to the point that it steers for. left_m: Metres to the end. arrived: Nothing is left.
     """
 
-    __slots__ = (
-        "_aim_x",
-        "_aim_y",
-        "_base",
-        "_index",
-        "_sharp",
-        "_stop_m",
-        "_tails",
-        "_way",
-        "arrived",
-        "heading",
-        "left_m",
-    )
-
     def __init__(self, base: Drivetrain, way: tuple[Point, ...]) -> None:
         self._base = base
         #: Segments: start, unit vector, length.

@@ -45,19 +45,6 @@ _PATIENCE_STEPS: Final = round(1.0 / STEP_S)
 class Inhabitant:
     """Attributes: position x, y, heading; ``pace_mps`` while walking; ``still_steps`` without a move; ``walking``."""
 
-    __slots__ = (
-        "_detours",
-        "_random",
-        "_waited",
-        "_way",
-        "heading",
-        "pace_mps",
-        "standing_steps",
-        "still_steps",
-        "x",
-        "y",
-    )
-
     def __init__(self, seed: int) -> None:
         self._random = random.Random(f"person {seed}")
         living_room = the_flat().room("living room")
