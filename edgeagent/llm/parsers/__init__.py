@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent.errors import ConfigError
-from edgeagent.llm.parsers.call_format import CallFormat, Found, NotACall
+from edgeagent.llm.parsers.call_format import CallFormat
 from edgeagent.llm.parsers.function_calls import FUNCTION_GEMMA, GEMMA4, PYTHONIC
 from edgeagent.llm.parsers.json_calls import BARE_JSON, GRANITE, LLAMA3, MISTRAL, XLAM
 from edgeagent.llm.parsers.tool_call_tags import HERMES, XML
 
-__all__ = ["FORMATS", "CallFormat", "Found", "NotACall", "format_named"]
+__all__ = ["FORMATS", "CallFormat", "format_named"]
 
 FORMATS: Final[tuple[CallFormat, ...]] = (
     HERMES,
