@@ -284,7 +284,7 @@ def _measured(run: Sequence[_Token], words: Sequence[str], read: Read) -> tuple[
         return count, _replaced(run, count, number_words.ONES[int(digits)])
     if not rest:
         return count, _replaced(run, count, digits)
-    half, taken = half_of_day(words[count:])
+    half, taken = half_of_day(rest)
     if half and (hours := clock(digits)):
         kept = run[count + taken - 1]
         if "." in kept.core and kept.trail.startswith("."):

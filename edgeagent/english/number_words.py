@@ -23,7 +23,6 @@ _SMALL: Final = (
     | {"fourty": 40, "ninty": 90}
 )  # as many write them
 _SCALES: Final = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_ARTICLE: Final = "a"
 _DIGITS: Final = {word: str(value) for value, word in enumerate(ONES[:10])} | {digit: digit for digit in "0123456789"}
 _SPOKEN_DIGITS: Final = _DIGITS | {"oh": "0", "o": "0"}
 _PARTS: Final = {"a half": "5", "a quarter": "25"} | dict.fromkeys(
@@ -144,9 +143,9 @@ def _under_hundred(words: Sequence[str]) -> tuple[int, int]:
 
 
 def _under_thousand(words: Sequence[str]) -> tuple[int, int]:
-    if words[:1] == [_ARTICLE] and words[1:2] not in (["hundred"], ["thousand"]):
+    if words[:1] == ["a"] and words[1:2] not in (["hundred"], ["thousand"]):
         return 0, 0  # thanks a million
-    at, value = (1, 1) if words and words[0] == _ARTICLE else _under_hundred(words)
+    at, value = (1, 1) if words and words[0] == "a" else _under_hundred(words)
     if words[:1] == ["hundred"] and _under_hundred(words[2 if words[1:2] == ["and"] else 1 :])[1]:
         at, value = 0, 1  # "hundred and eighty" is said in some places, or its "a" was not heard
     if words[at : at + 1] != ["hundred"] or not value:
@@ -167,7 +166,7 @@ def _whole(words: Sequence[str]) -> tuple[int, int]:
         skip = 1 if at and words[at : at + 1] == ["and"] else 0
         more, value = _under_thousand(words[at + skip :])
         end = at + skip + more
-        if not more or (at and (not value or words[at + skip] == _ARTICLE)):
+        if not more or (at and (not value or words[at + skip] == "a")):
             return at, total
         scale = _SCALES.get(words[end]) if end < len(words) else None
         if scale is None:
