@@ -227,16 +227,9 @@ class Planner:
             return None
         away = avoid.centre.bearing(start)
         for turn in (0, 1, -1, 2, -2, 3, -3, 4, -4):
-            spot = next(
-                (
-                    spot
-                    for ring in range(1, 13)
-                    if (spot := start.along(away + turn * math.pi / 10, ring * _ESCAPE_STEP_M)).distance(avoid.centre)
-                    >= wanted_m
-                ),
-                start,
-            )
-            if self.is_open(spot) and spot != start and self._obstacles.clear_line(start, spot, BODY_M):
+            line = (start.along(away + turn * math.pi / 10, ring * _ESCAPE_STEP_M) for ring in range(1, 13))
+            spot = next((spot for spot in line if spot.distance(avoid.centre) >= wanted_m), None)
+            if spot is not None and self.is_open(spot) and self._obstacles.clear_line(start, spot, BODY_M):
                 return spot
         return None
 
