@@ -189,13 +189,15 @@ def obeyed(said: str, stops: ChatStops | Conversation) -> bool:
 
 def map_of(app: App) -> Callable[[], tuple[str, bytes]] | None:
     """The map of the house robot, as it is when it is asked for; None where there is no house."""
-    robot = app.robot
-    if robot is None:
+    if app.robot is None:
         return None
 
     def drawn() -> tuple[str, bytes]:
         from edgeagent.house.picture import map_svg
 
+        robot = app.robot
+        if robot is None:
+            raise EdgeAgentError("this robot has no map")
         return "image/svg+xml", map_svg(robot.world.snapshot())
 
     return drawn
