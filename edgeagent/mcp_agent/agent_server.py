@@ -87,7 +87,7 @@ class AgentDoor:
         """Number of times that speech was ended."""
         return self._loudspeaker.cuts
 
-    def say(self, text: str, *, cuts: int | None = None) -> str:
+    def say(self, text: str, *, cuts: int) -> str:
         """Says a text, unless speech was ended since there were so many ``cuts``.
 
         Raises:
@@ -122,8 +122,7 @@ class AgentDoor:
     def stop(self) -> str:
         """Stops everything; what moves first."""
         self._latch.trip(_REASON)
-        self._app.session.abort("safety_stop")
-        self._loudspeaker.cut()
+        self.leave()
         return "stopped; motion stays off until edgeagent mcp is started again"
 
     def leave(self) -> None:

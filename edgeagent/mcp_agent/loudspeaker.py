@@ -45,7 +45,7 @@ class Loudspeaker:
         """True while it says something."""
         return self._speaking.locked()
 
-    def say(self, text: str, *, cuts: int | None = None) -> bool:
+    def say(self, text: str, *, cuts: int) -> bool:
         """Says a text, and returns when it was heard. False if ``cut`` ended it first. Any thread.
 
         Args:
@@ -60,7 +60,7 @@ class Loudspeaker:
             raise BusyError("it is still saying something: wait, or call stop")
         try:
             self._cut.clear()
-            if cuts is not None and cuts != self.cuts:
+            if cuts != self.cuts:
                 return False
             if self._voice is None:
                 from edgeagent.tts.voice_choice import make_speaker
