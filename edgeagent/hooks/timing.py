@@ -129,7 +129,7 @@ class TimingHook(BaseHook):
     def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
         now = self._clock()
         # a sub-agent may share the state of its parent's run, so what is open is the context's too
-        key = f"{id(ctx)}"
+        key = id(ctx)
         with self._lock:
             begun: dict[str, float] = ctx.state_of(self)
             match point, payload:
@@ -169,8 +169,7 @@ class TimingHook(BaseHook):
 
     def __str__(self) -> str:
         report = self.report()
-        pad = max((len(name) for name in report), default=0)
-        pad = max(pad, len("what"))
+        pad = max(map(len, ("what", *report)))
         rows = [f"{'what':<{pad}}  {'count':>6}  {'median':>10}  {'max':>10}  {'total':>10}"]
         rows += [
             f"{name:<{pad}}  {d.count:>6}  {d.median_s:>8.3f} s  {d.max_s:>8.3f} s  {d.total_s:>8.3f} s"
