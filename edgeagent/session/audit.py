@@ -9,7 +9,8 @@ import copy
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -114,7 +115,8 @@ class AuditTrail:
             case events.ToolExecutionUpdate(update=events.Event() as inner):
                 self(inner)
             case events.AgentEnd():
-                self._guarded(self._sink.flush)
+                with self._guarded():
+                    self._sink.flush()
 
     def late(self, run_id: str, agent: str, call: ToolCall, result: ToolResult) -> None:
         """The end of a call that outlived its run: only now its result is known. Any thread."""
@@ -123,11 +125,13 @@ class AuditTrail:
         if event is None:
             event = events.Event(seq=0, t=now_s, run_id=run_id, agent=agent, turn=0)
         self._emit("tool_result", event, call, result, now_s - self._began_s.pop(call.id, now_s))
-        self._guarded(self._sink.flush)
+        with self._guarded():
+            self._sink.flush()
 
     def close(self) -> None:
         """Closes the sink."""
-        self._guarded(self._sink.close)
+        with self._guarded():
+            self._sink.close()
 
     def _emit(
         self,
@@ -137,10 +141,11 @@ class AuditTrail:
         result: ToolResult | None = None,
         duration_s: float | None = None,
     ) -> None:
-        def emit() -> None:
+        with self._guarded():
             arguments = call.arguments if call.raw is None else call.raw
             error = result.text if result is not None and result.is_error else None
-            shown = self._private({"arguments": arguments, "error": error}, call)
+            where = f"the audit of {call.name} ({call.id})"
+            shown = copy.deepcopy(for_log({"arguments": arguments, "error": error}, self._log_mode, where))
             self._sink.emit(
                 {
                     "type": kind,
@@ -157,16 +162,10 @@ class AuditTrail:
                 }
             )
 
-        self._guarded(emit)
-
-    def _private(self, fields: dict[str, Any], call: ToolCall) -> dict[str, Any]:
-        """A copy, as far as ``pii.log`` lets it be seen."""
-        where = f"the audit of {call.name} ({call.id})"
-        return copy.deepcopy(for_log(fields, self._log_mode, where))
-
-    def _guarded(self, action: Callable[[], None]) -> None:
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
         try:
-            action()
+            yield
         except (Exception, SystemExit) as error:  # the builder's sink, or a disk; a run goes on without its audit
             self.failures += 1
             if self.failures == 1:
