@@ -108,9 +108,10 @@ def readable(schema: Mapping[str, Any]) -> dict[str, Any]:
             raise LeftOut(f"its schema has {size} characters; {SCHEMA_MAX} are allowed")
         if schema.get("type", "object") != "object":
             raise LeftOut("its schema is not of type object")
-        clean: dict[str, Any] = _clean(
-            schema, schema.get("definitions", {}) if isinstance(schema.get("definitions"), dict) else {}
-        )
+        clean: dict[str, Any] = _clean(schema)
+        definitions = schema.get("definitions")
+        if definitions and isinstance(definitions, dict):
+            clean["$defs"] = {**clean.get("$defs", {}), **{name: _part(item) for name, item in definitions.items()}}
         clean["type"] = "object"
         clean.setdefault("properties", {})
         clean.setdefault("additionalProperties", False)
@@ -123,8 +124,8 @@ def readable(schema: Mapping[str, Any]) -> dict[str, Any]:
     return clean
 
 
-def _clean(schema: Any, definitions: Mapping[str, Any]) -> Any:
-    """The schema without what says nothing, with short descriptions, its ``definitions`` under ``$defs``."""
+def _clean(schema: Any) -> Any:
+    """The schema without what says nothing and without its ``definitions``, with short descriptions."""
     if isinstance(schema, list):
         return [_part(item) for item in schema]
     if not isinstance(schema, dict):
@@ -142,9 +143,7 @@ def _clean(schema: Any, definitions: Mapping[str, Any]) -> Any:
         elif key == "$ref" and isinstance(value, str):
             clean[key] = value.replace("#/definitions/", "#/$defs/", 1)
         else:
-            clean[key] = _values(value) if key in ("enum", "const", "default") else _clean(value, {})
-    if definitions:
-        clean["$defs"] = {**clean.get("$defs", {}), **{name: _part(item) for name, item in definitions.items()}}
+            clean[key] = _values(value) if key in ("enum", "const", "default") else _clean(value)
     return clean
 
 
@@ -152,7 +151,7 @@ def _part(schema: Any) -> Any:
     """A schema within another one. ``true`` takes every value, as an empty one does, and ``false`` none."""
     if isinstance(schema, bool):
         return {} if schema else {"not": {}}
-    return _clean(schema, {})
+    return _clean(schema)
 
 
 def _values(value: Any) -> Any:
