@@ -153,7 +153,7 @@ def lowest(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 def _borders(messages: Sequence[Message]) -> list[int]:
     """Indices at which exchanges begin; the first one is 0."""
-    borders = [i for i, m in enumerate(messages) if not i or (m.role == "user" and m.origin in _BEGINS)]
+    borders = [i for i, m in enumerate(messages) if not i or _begins(m)]
     asked: dict[str | None, int] = {}  # where each call stands that has no result yet
     inside: set[int] = set()  # borders between a call and its result, which are none
     for place, message in enumerate(messages):
