@@ -56,7 +56,7 @@ class KnownNumbers:
             found = amounts_of(words)
             self._amounts += [*found, *derived(found, words)]
             # "3/5 loads done": three of five
-            self._amounts += [_bare(side) for word in words for side in sides(word)]
+            self._amounts += [bare(side) for word in words for side in sides(word)]
             self._clocks |= _clocks(words)
 
     def has_all_of(self, sentence: str, *, count: int) -> bool:
@@ -88,11 +88,12 @@ def _words(text: str) -> Iterator[list[str]]:
 
 def _told(words: Sequence[str]) -> list[Amount]:
     amounts = [one for one in amounts_of(words) if any(map(is_number, words[one.start : one.end]))]
-    return amounts + [_bare(side) for word in words if ratio(word) is None for side in sides(word)]
+    return amounts + [bare(side) for word in words if ratio(word) is None for side in sides(word)]
 
 
-def _bare(number: float) -> Amount:
-    return Amount(number, "", number, 0, 0)
+def bare(number: float) -> Amount:
+    """A number without a unit and a place in a text."""
+    return Amount(abs(number), "", abs(number), 0, 0)
 
 
 def _rounds_to(known: float, told: float) -> bool:

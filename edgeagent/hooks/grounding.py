@@ -46,7 +46,7 @@ from edgeagent.english.tokens import (
     words_of,
 )
 from edgeagent.english.word_data import is_number, lists
-from edgeagent.hooks.grounded_reply import Retelling
+from edgeagent.hooks.grounded_reply import Retelling, bare
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
@@ -152,7 +152,7 @@ class _Said:
             earlier_calls=tuple(call for one in before for call in one.tool_calls if call.id in done),
             earlier=[amount for text in (*earlier, *told) for amount in amounts_of(words_of(text))]
             + [
-                _bare(value)
+                bare(value)
                 for one in history
                 for call in one.tool_calls
                 for value in call.arguments.values()
@@ -652,10 +652,6 @@ def _required(tool: Tool) -> Collection[str]:
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _bare(value: float) -> Amount:
-    return Amount(abs(value), "", abs(value), 0, 0)
 
 
 def _number_for(value: object, schema: Mapping[str, Any]) -> float | None:
