@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -141,14 +141,7 @@ def lowest(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """The lowest number for which it holds, where it holds for all above that; ``high`` if it holds for none."""
     if low == high or holds(low):
         return low
-    low += 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return low + 1 + bisect_left(range(low + 1, high), True, key=holds)
 
 
 def _borders(messages: Sequence[Message]) -> list[int]:
