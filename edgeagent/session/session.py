@@ -176,7 +176,7 @@ class Session:
                 raise EdgeAgentError("the session is closed")
             self._must_be_idle("a step")
             self._install_fallback()
-            context = replace(self.context, hook_state={}, stop_event=threading.Event(), no_more_tools=False)
+            context = replace(self.context, hook_state={}, stop_event=threading.Event())
             self._run_context = context
             self._handle = self.agent.start(
                 task,
