@@ -317,10 +317,12 @@ class AfterToolCall(_CallbackHook):
         return None if patched is None else HookResult.replace(replace(payload, result=patched))
 
 
-_OPTION_OF: Final[dict[type, str]] = {
-    LoopDetectorHook: "max_tool_errors",
-    ToolOutputCapHook: "tool_output_limit",
-}
+_DEFAULTS: Final[tuple[tuple[type[Any], dict[str, str]], ...]] = (
+    (LoopDetectorHook, {"max_tool_errors": "max_tool_errors"}),
+    (ToolOutputCapHook, {"limit": "tool_output_limit"}),
+    (ContextCompactionHook, {}),
+)
+"""Hooks that are on unless one of the kind is given, with the options that their arguments are."""
 
 
 def hooks_of(agent: Sequence[Hook], context: Sequence[Hook], options: Options) -> list[Hook]:
@@ -335,15 +337,10 @@ def hooks_of(agent: Sequence[Hook], context: Sequence[Hook], options: Options) -
 
 
 def _defaults(given: Sequence[Hook], options: Options) -> Iterator[Hook]:
-    made: dict[type, Any] = {
-        LoopDetectorHook: lambda: LoopDetectorHook(max_tool_errors=options.max_tool_errors),
-        ToolOutputCapHook: lambda: ToolOutputCapHook(options.tool_output_limit),
-        ContextCompactionHook: ContextCompactionHook,
-    }
-    for kind, make in made.items():
+    for kind, arguments in _DEFAULTS:
         if not any(isinstance(hook, kind) for hook in given):
-            yield make()
+            yield kind(**{argument: getattr(options, option) for argument, option in arguments.items()})
             continue
-        option = _OPTION_OF.get(kind)
-        if option is not None and getattr(options, option) != Options.default(option):
-            raise ConfigError(f"both {kind.__name__} and Options({option}=...) are given; use one of them")
+        for option in arguments.values():
+            if getattr(options, option) != Options.default(option):
+                raise ConfigError(f"both {kind.__name__} and Options({option}=...) are given; use one of them")
