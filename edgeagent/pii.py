@@ -223,10 +223,6 @@ _NO_SECRETS: Final = frozenset(
 """Words that people say of a password without saying it."""
 
 
-def _all_of_it(candidate: str) -> int:
-    return len(candidate)
-
-
 def _with_a_digit(candidate: str) -> int:
     """A token made by a machine has digits; a long word with dashes has none."""
     return len(candidate) if any(char.isdigit() for char in candidate) else 0
@@ -295,7 +291,7 @@ class _Pattern:
         self,
         kind: Kind,
         regex: str,
-        length: Callable[[str], int] = _all_of_it,
+        length: Callable[[str], int] = len,
         *,
         needles: tuple[str, ...],
         flags: int = 0,
