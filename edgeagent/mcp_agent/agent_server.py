@@ -62,10 +62,6 @@ TOOLS: Final = (
 """Tools of the agent, as a client sees them."""
 
 
-class RequestRefused(EdgeAgentError):
-    """A request that is answered with an error; the text says why."""
-
-
 class AgentDoor:
     """Requests that other programs may make of one agent. Methods run on any thread.
 
@@ -96,7 +92,7 @@ class AgentDoor:
         try:
             heard = self._loudspeaker.say(text, cuts=cuts)
         except EdgeAgentError as error:
-            raise RequestRefused(f"the robot cannot speak: {error}") from error
+            raise EdgeAgentError(f"the robot cannot speak: {error}") from error
         return "said" if heard else "stopped before it was said to its end"
 
     def ask(self, text: str, began: Callable[[RunHandle], object]) -> dict[str, Any]:
@@ -112,7 +108,7 @@ class AgentDoor:
         began(handle)
         result = handle.result()
         if result.error is not None:
-            raise RequestRefused(f"the robot could not answer: {result.error}")
+            raise EdgeAgentError(f"the robot could not answer: {result.error}")
         calls = [
             {"name": call.name, "status": "not_run" if call.result is None else call.result.status}
             for call in result.tool_calls
@@ -185,7 +181,7 @@ async def _called(door: AgentDoor, name: str, arguments: dict[str, Any]) -> mcp_
         case "status":
             shown = door.status()
             return _result("\n".join(f"{key}: {value}" for key, value in shown.items()), shown)
-    raise RequestRefused(f"there is no tool {name!r}; there are say, ask, stop and status")
+    raise EdgeAgentError(f"there is no tool {name!r}; there are say, ask, stop and status")
 
 
 async def _asked(door: AgentDoor, text: str) -> mcp_types.CallToolResult:
@@ -212,9 +208,9 @@ async def _asked(door: AgentDoor, text: str) -> mcp_types.CallToolResult:
 def _text(arguments: dict[str, Any]) -> str:
     text = arguments.get("text")
     if not isinstance(text, str) or len(text) > TEXT_MAX or set(arguments) != {"text"}:
-        raise RequestRefused(f"give one argument, text, of at most {TEXT_MAX} characters")
+        raise EdgeAgentError(f"give one argument, text, of at most {TEXT_MAX} characters")
     if not (said := " ".join(without_escapes(text).split())):
-        raise RequestRefused("the text is empty")
+        raise EdgeAgentError("the text is empty")
     return said
 
 
@@ -235,7 +231,7 @@ def on_thread(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
             done.set_result(cast(T, value))
         else:
             done.set_exception(
-                error if isinstance(error, Exception) else RequestRefused(f"{type(error).__name__}: {error}")
+                error if isinstance(error, Exception) else EdgeAgentError(f"{type(error).__name__}: {error}")
             )
 
     def run() -> None:
