@@ -5,7 +5,6 @@ The switch happens before anything was said, and it sticks. Runs on the thread o
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from edgeagent.llm.window import check_window
 from edgeagent.messages import Message
 from edgeagent.stop import StopSignal
 
-logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Resolve = Callable[[str], LLM]
 _STUCK_S: Final = 30.0
@@ -37,21 +35,15 @@ class FallbackLLM:
     sign of life in time. Once it has said anything, no error is covered up. The last model's error is the answer.
 
     Args:
-        models: LLMs, or names for ``resolve``.
-        resolve: Makes a model of a name; called when that name is reached, and needed only then.
+        models: LLMs, or names for ``resolve``; one at least.
+        instead_of: The agent's own model, in whose place this one is put.
+        resolve: Makes a model of a name; called when that name is reached, and needed only then. None: there is none.
         on_switch: Told the name of the model that takes over and why, as a sentence.
         timeout_s: Seconds for the first event of a reply; None: 30 for each chunk of the prompt, and 10 where a model
             does not tell of them.
         compaction: Makes a request fit that was made for the window of a model that was given up.
-
-    Attributes:
-        instead_of: The agent's own model, in whose place this one was put.
-
-    Raises:
-        ConfigError: There is no model.
     """
 
-    instead_of: LLM | None = None
     checks_window = True
     """True, because this class looks at the window of each model, and gives up a model that a request does not fit."""
 
@@ -59,15 +51,15 @@ class FallbackLLM:
         self,
         models: Sequence[LLM | str],
         *,
-        resolve: Resolve | None = None,
-        on_switch: Callable[[str], object] = logger.warning,
-        timeout_s: float | None = None,
-        compaction: ContextCompactionHook | None = None,
+        instead_of: LLM | None,
+        resolve: Resolve | None,
+        on_switch: Callable[[str], object],
+        timeout_s: float | None,
+        compaction: ContextCompactionHook,
     ) -> None:
-        if not models:
-            raise ConfigError("there is no model to fall back on")
-        self.on_switch = on_switch
-        self.timeout_s = timeout_s
+        self.instead_of = instead_of
+        self._on_switch = on_switch
+        self._timeout_s = timeout_s
         self._models = list(models)
         self._compaction = compaction
         self._switched = False
@@ -126,7 +118,7 @@ class FallbackLLM:
         while True:
             model = self.current
             begun = False
-            watch = _Watch(model, stop_event, self.timeout_s)
+            watch = _Watch(model, stop_event, self._timeout_s)
             try:
                 if self._switched:
                     request = self._fitting(model, request, watch.stop)
@@ -151,8 +143,6 @@ class FallbackLLM:
 
     def _fitting(self, model: LLM, request: LLMRequest, stop_event: threading.Event) -> LLMRequest:
         """The request for a model that may have a smaller window."""
-        if self._compaction is None:
-            return request
         shorter = self._compaction.shrink(
             request.messages,
             llm=model,
@@ -208,7 +198,7 @@ class FallbackLLM:
             self._models.pop(0)
             self._switched = True
             following = self._models[0]
-        self.on_switch(f"{_name(model)} cannot answer ({why}); {_name(following)} takes over")
+        self._on_switch(f"{_name(model)} cannot answer ({why}); {_name(following)} takes over")
 
 
 class _Watch:

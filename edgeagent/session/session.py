@@ -383,12 +383,12 @@ class Session:
             timeout_s = (self.options or self.agent.options).llm_timeout_s
             self._fallback = FallbackLLM(
                 models,
+                instead_of=own,
                 resolve=self._resolve,
                 on_switch=self._switched,
                 timeout_s=timeout_s,
                 compaction=self._compaction,
             )
-            self._fallback.instead_of = own
         self.agent.llm = self._fallback
 
     def _switched(self, text: str) -> None:
