@@ -16,14 +16,14 @@ from edgeagent.agent.model_call import think
 from edgeagent.agent.run import Ending, Run
 from edgeagent.agent.run_options import RunResult
 from edgeagent.hooks import FirePoint, RunStart
-from edgeagent.messages import Message, StopReason, as_message, new_id
+from edgeagent.messages import PEOPLE, Message, StopReason, as_message, new_id
 from edgeagent.tools import Handoff
 from edgeagent.tools.threads import ask_person
 
 logger = logging.getLogger(__name__)
 
 NO_REPLY: Final = "I could not finish that."
-_SAID: Final = ("user", "follow_up", "steering", "handoff")
+_SAID: Final = PEOPLE | {"handoff"}
 CONTINUE: Final = "Continue exactly where you stopped."
 """Follows a reply that was cut by ``max_tokens``."""
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from edgeagent.messages import Message, ToolCall
+from edgeagent.messages import PEOPLE, Message, ToolCall
 
 Count = Callable[[Sequence[Message]], int]
 """The tokens of a request with these messages, everything else in it included."""
@@ -25,7 +25,6 @@ LEFT_OUT: Final = "[left out to save room]"
 """Stands for the text of a result that had to go; the call, its name and its status stay."""
 
 _BEGINS: Final = frozenset({"user", "follow_up"})
-_SAID: Final = _BEGINS | {"steering"}
 SUMMARY_SHARE: Final = 4
 """A summary takes at most one part in this many of the target."""
 _WORTH_CHARS: Final = 2 * len(LEFT_OUT)
@@ -123,7 +122,7 @@ def summary_lines(group: Sequence[Message]) -> list[str]:
         for line in message.text.splitlines()
         if line.strip() and line != SUMMARY
     ]
-    said = [message.text for message in group if message.role == "user" and message.origin in _SAID]
+    said = [message.text for message in group if message.role == "user" and message.origin in PEOPLE]
     answers = [message.text for message in group if message.role == "assistant" and message.text.strip()]
     parts = [f"user: {shortened(' / '.join(said), _TEXT_CHARS)}"] if said else []
     parts += _outcomes(group)
