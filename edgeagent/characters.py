@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 _ESCAPES: Final = re.compile(
@@ -39,13 +40,18 @@ def with_escapes_as(mark: str, text: str) -> str:
 
 def values_without_escapes(value: Any) -> Any:
     """A copy of JSON-like data with every string without them, keys included."""
+    return with_texts(value, without_escapes)
+
+
+def with_texts(value: Any, changed: Callable[[str], str]) -> Any:
+    """A copy of JSON-like data with every string as it is changed, keys included."""
     match value:
         case str():
-            return without_escapes(value)
+            return changed(value)
         case dict():
-            return {without_escapes(str(key)): values_without_escapes(item) for key, item in value.items()}
+            return {changed(str(key)): with_texts(item, changed) for key, item in value.items()}
         case list():
-            return [values_without_escapes(item) for item in value]
+            return [with_texts(item, changed) for item in value]
     return value
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from edgeagent.characters import values_without_escapes, without_escapes
+from edgeagent.characters import values_without_escapes, with_texts, without_escapes
 from edgeagent.errors import EdgeAgentError
 from edgeagent.llm.gbnf import Rules
 from edgeagent.llm.schema import SchemaError, expression
@@ -143,7 +143,7 @@ def _clean(schema: Any) -> Any:
         elif key == "$ref" and isinstance(value, str):
             clean[key] = value.replace("#/definitions/", "#/$defs/", 1)
         else:
-            clean[key] = _values(value) if key in ("enum", "const", "default") else _clean(value)
+            clean[key] = with_texts(value, _plain) if key in ("enum", "const", "default") else _clean(value)
     return clean
 
 
@@ -154,19 +154,12 @@ def _part(schema: Any) -> Any:
     return _clean(schema)
 
 
-def _values(value: Any) -> Any:
-    """Values that a model may write, as they are."""
-    match value:
-        case str():
-            return _plain(value)
-        case list():
-            return [_values(item) for item in value]
-        case dict():
-            return {_plain(name): _values(item) for name, item in value.items()}
-    return value
-
-
 def _plain(text: str) -> str:
+    """A name, or a value that a model may write, as it is.
+
+    Raises:
+        LeftOut: It has control characters.
+    """
     if _CONTROL.search(text):
         raise LeftOut("its schema has control characters in a name or a value")
     return text
