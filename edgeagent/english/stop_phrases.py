@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
+from itertools import dropwhile, groupby
 from typing import Final, Literal
 from unicodedata import normalize
 
@@ -80,6 +80,7 @@ RELEASES: Final = (
 _AT_END: Final = frozenset(_LISTS.texts("at_end"))
 _FEW_AND_END: Final = 4
 """Most words of a text that is searched for one of those: longer ones tell of it, "he asked me to hold on"."""
+_JOINS: Final = _LISTS.joins
 _POLITE: Final = tuple(sorted(_LISTS.polite))
 _AROUND: Final = (*_POLITE, *_LISTS.texts("around"))
 """Words that may stand before, between and after phrases, beside the robot's name."""
@@ -163,6 +164,17 @@ class StopPhrases:
             case _:
                 counts = situation.busy and (situation.moves or situation.speaks or not situation.asked)
         return row.grade if counts else None
+
+    def beside(self, text: str) -> str:
+        """Returns what else is wanted in an utterance that begins with a phrase that trips: "stop and tell me where you
+        are". Empty where nothing is, or another stop phrase."""
+        words = text.split()
+        for at, word in enumerate(words):
+            row = self.read(" ".join(words[:at])) if word.lower() in _JOINS else None
+            if row is not None and row.grade is Grade.TRIP:
+                rest = " ".join(dropwhile(lambda one: one.lower() in _JOINS, words[at:]))
+                return "" if self.read(rest) else rest
+        return ""
 
     def is_near_stop(self, text: str) -> bool:
         """True if an utterance that was not understood may have been "stop" alone.

@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from edgeagent import events
@@ -89,6 +90,7 @@ class TurnTaking:
         self.state = State.ASLEEP if settings.wake_words else State.LISTENING
         self._now_s = self._since_s = 0.0
         """The time, and when the state began."""
+        self._post = post
         self._awake = not settings.wake_words
         """True if whoever speaks is answered without a wake word."""
         self._turn: Turn | None = None
@@ -445,6 +447,8 @@ class TurnTaking:
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
             self._robot.rest.end()
             self.fire(TableEvent.FALSE_ALARM)
+            if turn.stops and turn.transcript.understood and not turn.asleep:
+                self.ask_beside_stop(turn.rest(turn.transcript).text)
         else:
             self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
         if turn.transcript.understood:
@@ -453,6 +457,13 @@ class TurnTaking:
         if self._answered is None:  # it can't go on: what follows is another turn
             self._ears.hard_end_ms = 0
         self._take_typed()
+
+    def ask_beside_stop(self, text: str) -> None:
+        """Asks for what is wanted beside a stop, "stop and tell me where you are", once that has been obeyed.
+        Any thread."""
+        rest = self._settings.phrases.stops.beside(text)
+        if rest and kind_of(rest, phrases=self._settings.phrases) in (Kind.COMMAND, Kind.QUESTION):
+            self._post(partial(self.type_text, rest, typed=False))
 
     def _spot(self, keyword: SpottedPhrase) -> None:
         self._weighing.end()

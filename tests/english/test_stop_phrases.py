@@ -162,3 +162,21 @@ def test_what_sounds_like_a_stop_alone_is_near_one(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "stop", "start the timer", "go to the top", "cancel", "do not start", "star"])
 def test_other_words_are_near_no_stop(text: str) -> None:
     assert not ROVER.is_near_stop(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("stop and tell me where you are", "tell me where you are"),
+        ("Robot, stop now and then go home", "go home"),
+        ("please stop then look around", "look around"),
+        ("stop", ""),
+        ("stop and", ""),
+        ("stop and halt", ""),
+        ("go home and stop", ""),
+        ("don't stop and tell me where you are", ""),
+        ("wait and tell me where you are", ""),
+    ],
+)
+def test_what_is_wanted_beside_a_phrase_that_trips_follows_a_joining_word(text: str, wanted: str) -> None:
+    assert StopPhrases(names=["robot"]).beside(text) == wanted

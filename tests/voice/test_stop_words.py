@@ -291,6 +291,40 @@ def test_motion_asked_for_while_it_is_off_is_answered_in_words_of_ours(
         assert len(stage.llm.requests) == 1
 
 
+def test_what_is_wanted_beside_a_stop_is_asked_once_the_robot_has_stopped(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, ends = driving
+    with Stage([call("drive")], "I am in the hall.", agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        stage.say("stop and then tell me where you are")
+        assert stage.dialogue.latch.state == "tripped"
+        stage.pass_until(lambda: len(stage.llm.requests) == 2)
+        assert until(lambda: "stopped" in ends)
+        assert stage.llm.requests[-1].messages[-1].text == "tell me where you are"
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        assert stage.dialogue.latch.state == "tripped", "motion stays off"
+
+
+@pytest.mark.parametrize("text", ["stop and", "stop and stop", "stop and then", "stop and go to", "stop and thank you"])
+def test_nothing_is_asked_beside_a_stop_where_nothing_whole_is_wanted(text: str) -> None:
+    with Stage("never said", agent=latched()) as stage:
+        stage.say(text)
+        stage.settle()
+        assert stage.dialogue.latch.state == "tripped"
+        assert not stage.llm.requests
+
+
+def test_motion_that_is_wanted_beside_a_stop_stays_off(driving: tuple[Agent, threading.Event, list[str]]) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], agent=agent) as stage:
+        stage.say("stop and drive on")
+        stage.pass_until(lambda: stage.state is State.SPEAKING)
+        assert stage.dialogue.latch.state == "tripped"
+        assert not began.is_set()
+
+
 def test_a_second_stop_silences_a_robot_that_was_stopped_already() -> None:
     with Stage(LONG, agent=latched()) as stage:
         stage.say("stop")
@@ -332,3 +366,15 @@ def test_stop_typed_while_it_speaks_stops_it() -> None:
         stage.settle()
         assert stage.dialogue.latch.state == "tripped"
         assert stage.state is State.LISTENING
+
+
+def test_what_a_text_wants_beside_a_stop_is_asked_too(driving: tuple[Agent, threading.Event, list[str]]) -> None:
+    agent, began, ends = driving
+    with Stage([call("drive")], "I am in the hall.", agent=agent) as stage:
+        stage.dialogue.hear("drive on")
+        assert began.wait(10)
+        stage.dialogue.hear("stop and tell me where you are")
+        stage.pass_until(lambda: len(stage.llm.requests) == 2)
+        assert until(lambda: "stopped" in ends)
+        assert stage.dialogue.latch.state == "tripped"
+        assert stage.llm.requests[-1].messages[-1].text == "tell me where you are"
