@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -39,6 +40,8 @@ _TOLD_WHOLE: Final = 16
 """Words of the longest successful result that is told whole; a longer one may be summed up."""
 _DECIMALS: Final = 4
 """Decimals that are told at most."""
+_SEVERAL: Final = 2
+"""A result that came more often is told once, or as often as it came: three turns are not "turned and turned"."""
 _SAME: Final = 1e-6
 _SHARE: Final = 0.001
 """Share of a number by which another is taken for the same."""
@@ -161,15 +164,19 @@ class Retelling:
     def is_told_by(self, reply: str) -> bool:
         """True if a reply tells these results and nothing else."""
         clauses = [one for one in _CLAUSES.split(reply) if any(map(str.isalnum, one))]
+        times = Counter(without_warnings(one.text).strip(" .").lower() for one, _ in self._fine)
+        often = {text: count for text, count in times.items() if text and count > _SEVERAL}
         return (
-            all(map(self._is_known, clauses))
+            all(reply.lower().count(text) in (0, 1, count) for text, count in often.items())
+            and all(map(self._is_known, clauses))
             and all(self._tells_failure(clauses, *one) for one in self._failed)
             and all(_tells(reply, without_warnings(one.text), longest=_TOLD_WHOLE) for one, _ in self._fine)
         )
 
     def sentences(self) -> list[str]:
-        """The results in their own words, in their order, each once; what was not run after a failure in one clause."""
-        told: dict[str, None] = {}
+        """The results in their own words, in their order, each once, with how often it came where that was more than
+        twice; what was not run after a failure in one clause."""
+        told: Counter[str] = Counter()
         undone: list[str] = []
         has_failed = False
         tried = [(call.name, call.arguments) for one, call in self._results if call and one.status not in _UNDONE]
@@ -180,10 +187,10 @@ class Retelling:
                 continue
             has_failed = has_failed or one.status not in (None, *_FINE)
             if text := sentence(one, what=_name(one, call) if len(self._results) > 1 else ""):
-                told[text] = None
+                told[text] += 1
         if undone:
-            told[f"Not done: {', '.join(dict.fromkeys(undone))}."] = None
-        return list(told)
+            told[f"Not done: {', '.join(dict.fromkeys(undone))}."] += 1
+        return [f"{text[:-1]}, {count} times." if count > _SEVERAL else text for text, count in told.items()]
 
     def _is_known(self, clause: str) -> bool:
         """True if what a clause tells is in results, and told as it went."""

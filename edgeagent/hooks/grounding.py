@@ -86,6 +86,10 @@ _BACK: Final = "back"
 """The word of a way there and back, whose second call has the other direction."""
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
 """Words that are written for a number."""
+_AHEAD: Final = "forward"
+_SIDES: Final = lists("amounts").left | lists("amounts").right
+_TURNING: Final = lists("numbers").turning - _SIDES
+"""Words of a turn, which may be told beside a way: "turn left, one meter"."""
 _DONE: Final = ("ok", "detached")
 _HOUR: Final = "hour"
 _AFTER_NOON: Final = 12
@@ -327,7 +331,9 @@ class GroundingHook(BaseHook):
                 if value in (None, schema.get("default")) or (value == "" and name not in _required(tool)):
                     continue
                 if (number := _number_for(value, schema)) is not None:
-                    if doubt := _doubted_number(at, tool, name, number, said, every):
+                    before = [ctx.tool_of(one) for one in every[: len(said.calls) + at]]
+                    doubt = _doubted_number(at, tool, name, number, said, every)
+                    if doubt := doubt or _doubted_way(at, tool, name, number, said, before):
                         yield doubt
                 elif isinstance(value, list) and not all(_is_said(one, said) for one in value if _number(one)):
                     yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
@@ -491,6 +497,32 @@ def _doubted_number(
     unit = unit_of(name)
     question = _ASKED.get(unit[0] if unit else "", f"What {name.replace('_', ' ')} do you mean?")
     return _Doubt(at, name, None, question, sign or (-1 if value < 0 else 1))
+
+
+def _doubted_way(
+    at: int, tool: Tool, name: str, value: float, said: _Said, before: Sequence[Tool | None]
+) -> _Doubt | None:
+    """The doubt about a number that was said for a way to the side, "go left for a meter", where the tool knows only
+    forward and back, and nothing turns the robot first.
+
+    Args:
+        before: Tools that are called before.
+    """
+    directions = _orientation(tool, name)
+    if directions is None or directions[0][0] != _AHEAD or any(one is not None and _turns(one) for one in before):
+        return None
+    clauses = [set(clause(said.words, one)) for one in said.amounts if _is(one, name, value)]
+    ahead = directions[0][1] | directions[1][1] | _TURNING
+    if not clauses or any(ahead & words or not _SIDES & words for words in clauses):
+        return None
+    told = _told(tool, name, value)
+    return _Doubt(at, name, value, f"I can't go to the side. {told[:1].upper()}{told[1:]}? {_SAY_YES}")
+
+
+def _turns(tool: Tool) -> bool:
+    """True if a parameter of a tool is a way to the left or right."""
+    ways = (_orientation(tool, name) for name in tool.parameters.get("properties", {}))
+    return any(way is not None and way[0][0] in _SIDES for way in ways)
 
 
 def _fits(value: float, signs: set[int], directions: Directions | None, said: _Said) -> bool:

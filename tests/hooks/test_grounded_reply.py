@@ -96,6 +96,19 @@ def test_a_sentence_with_another_number_is_made_of_the_results(reply: str, resul
     assert said(reply, *results) == told
 
 
+def test_what_was_done_three_times_is_not_told_as_done_twice() -> None:
+    turned = ["turned left 180 degrees"] * 3
+    assert (
+        said("I turned left 180 degrees and turned left 180 degrees.", *turned) == "Turned left 180 degrees, 3 times."
+    )
+    for fine in (
+        "I turned left 180 degrees.",
+        "I turned left 180 degrees, turned left 180 degrees and turned left 180 degrees.",
+    ):
+        assert said(fine, *turned) == fine
+    assert said("The door is open. It is wide open.", "wide open door") == "The door is open. It is wide open."
+
+
 def test_what_failed_is_told_as_failed() -> None:
     assert said("I drove 5 meters.", ToolResult.error("blocked after 1 m")) == "That did not work: blocked after 1 m."
 

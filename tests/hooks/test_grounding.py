@@ -182,6 +182,31 @@ def test_what_was_said_is_done_at_once(text: str, wanted: Call) -> None:
     assert len(robot.done) == 1
 
 
+@pytest.mark.parametrize("text", ["go left for a meter", "drive 1 meter to the right", "move a meter left"])
+def test_a_way_to_the_side_is_asked_about_where_the_robot_would_drive_straight_on(text: str) -> None:
+    robot = Robot([call("drive", distance_m=1)], [call("drive", distance_m=1)], "Done.")
+    assert robot.hear(text).reply == "I can't go to the side. Drive 1 meter? Say yes."
+    assert not robot.done
+    robot.hear("yes")
+    assert robot.done == [("drive", 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("turn left, one meter", [call("turn", angle_deg=90), call("drive", distance_m=1)]),
+        ("go left one meter", [call("turn", angle_deg=90), call("drive", distance_m=1)]),
+        ("one meter forward on the left", [call("drive", distance_m=1)]),
+        ("drive one meter and go to the left door", [call("drive", distance_m=1)]),
+        ("drive one meter, turn left", [call("drive", distance_m=1), call("turn", angle_deg=90)]),
+    ],
+)
+def test_a_side_beside_a_turn_or_a_straight_way_is_no_way_to_the_side(text: str, wanted: list[Call]) -> None:
+    robot = Robot(wanted, "Done.")
+    robot.hear(text)
+    assert len(robot.done) == len(wanted)
+
+
 @pytest.mark.parametrize(
     ("text", "value", "question"),
     [
