@@ -47,11 +47,15 @@ _FRACTIONS: Final = {"5": "half", "25": "a quarter of", "75": "three quarters of
 _TOKEN: Final = re.compile(r"(?P<lead>[^\w½¼¾°%]*+)(?P<core>.*?)(?P<trail>[^\w½¼¾°%]*)", re.DOTALL)
 _FIGURE_AND_UNIT: Final = re.compile(r"([0-9]+(?:[.,:/][0-9]+)*)(°C|°F|°|%|[A-Za-z]{1,11}|½|¼|¾)")
 _GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_UNIT: Final = "|".join(map(re.escape, sorted({*SHORT, *UNITS} - {"second", "o'clock"})))
 _DECIMAL_COMMA: Final = re.compile(
-    rf"(?<![0-9.,])([0-9]+),([0-9]{{1,2}})(?=\s*(?:{'|'.join(map(re.escape, sorted((*SHORT, *UNITS))))})(?![^\W\d_]))",
+    r"(?<![0-9.,])([0-9]+),([0-9]?[1-9])(?=\s*(?:(?:and|to|or)\s+[0-9]+,[0-9]?[1-9]\s*)?(?:"
+    + _UNIT
+    + r")(?![^\W\d_]))",
     re.IGNORECASE,
 )
-"""Before a unit: "1,5 m" is no list."""
+"""Before a unit: "1,5 m" is no list. "1,2 second from the left" and "9,30 o'clock" are no such number, and "5,10
+minutes" may be five or ten."""
 _PASSES: Final = 6
 _LAST: Final = re.compile(r"[\s.,:;!…—–-]+$")  # noqa: RUF001 - dashes look alike
 

@@ -8,7 +8,7 @@ Knows no latch and no model; pure functions, on any thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import dropwhile, groupby
@@ -167,14 +167,18 @@ class StopPhrases:
 
     def beside(self, text: str) -> str:
         """Returns what else is wanted in an utterance that begins with a phrase that trips: "stop and tell me where you
-        are". Empty where nothing is, or another stop phrase."""
+        are". Empty where nothing is, or what begins with a phrase that trips or holds."""
         words = text.split()
         for at, word in enumerate(words):
-            row = self.read(" ".join(words[:at])) if word.lower() in _JOINS else None
-            if row is not None and row.grade is Grade.TRIP:
-                rest = " ".join(dropwhile(lambda one: one.lower() in _JOINS, words[at:]))
-                return "" if self.read(rest) else rest
+            if word.lower() in _JOINS and self._grade_of(words[:at]) is Grade.TRIP:
+                rest = list(dropwhile(lambda one: one.lower() in _JOINS, words[at:]))
+                grades = {self._grade_of(rest[:end]) for end in range(1, len(rest) + 1)}
+                return "" if grades & {Grade.TRIP, Grade.HOLD} else " ".join(rest)
         return ""
+
+    def _grade_of(self, words: Sequence[str]) -> Grade | None:
+        row = self.read(" ".join(words))
+        return None if row is None else row.grade
 
     def is_near_stop(self, text: str) -> bool:
         """True if an utterance that was not understood may have been "stop" alone.

@@ -18,7 +18,7 @@ from edgeagent.context import AgentContext
 from edgeagent.english.amounts import PAIRS, Amount, amounts_of, derived
 from edgeagent.english.number_words import CLOCK, UNITS, ratio, sides
 from edgeagent.english.sentence_rules import CLASS
-from edgeagent.english.tokens import NEGATIONS, is_asked, parts_of, words_of
+from edgeagent.english.tokens import NEGATIONS, after, parts_of, words_of
 from edgeagent.english.word_data import is_number, lists
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, FirePoint, HookResult, Payload
 from edgeagent.hooks.run_guards import without_warnings
@@ -237,17 +237,17 @@ def sentence(result: Message, *, what: str = "") -> str:
 
 
 def _failure_contradicted(reply: str, history: Sequence[Message]) -> str:
-    """Tells the failure of the last call for a thing that a reply says the robot has; empty if there is none."""
+    """Tells the last failure for a thing that a reply says the robot holds, where no call for it went well; empty if
+    there is none."""
     calls = {call.id: call for one in history for call in one.tool_calls}
+    results = [(one, calls.get(one.call_id or "")) for one in history if one.role == "tool"]
     for clause in _CLAUSES.split(reply):
-        if _denies(clause) or is_asked(clause) or _TELLING.having.isdisjoint(words_of(clause)):
-            continue
-        for result in reversed([one for one in history if one.role == "tool"]):
-            call = calls.get(result.call_id or "")
-            if _content(clause) & _of_call(call):
-                if result.status in (None, *_FINE):
-                    break
-                return sentence(result, what=_name(result, call))
+        for phrase in _TELLING.texts("holding"):
+            thing = _content(after(clause, phrase) or "")
+            of_it = [(one, call) for one, call in results if thing and thing == _of_call(call)]
+            if of_it and not any(one.status in (None, *_FINE) for one, _ in of_it):
+                last, call = of_it[-1]
+                return sentence(last, what=_name(last, call))
     return ""
 
 
@@ -322,8 +322,8 @@ class GroundedReplyHook(BaseHook):
     sentence is left out. Then the whole reply is compared with the task's results since the last answer, word for word:
     "the distance must be at most 50 m" told as "the sensor does not answer", a failure told as done, "Okay." Where it
     does not tell them, they are told in their own words, and what was not run in a clause. A reply with calls, and one
-    to what a person has said since the results, is left alone; but where it says that the robot has a thing, and the
-    last call for that failed, the failure is told.
+    to what a person has said since the results, is left alone; but where it says that the robot holds a thing, and
+    each call for that failed, the failure is told.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM})

@@ -66,10 +66,10 @@ LEAST_EXCHANGED: Final = 0.8
 """The same where what was probably said is of another amount or way than Whisper's own text, or forbids what that does
 not, or the other way round."""
 RESEMBLES: Final = 0.34
-"""Share of the words of what was probably said by which a hypothesis of PocketSphinx may differ from it, or one word if
-that is more, to be perhaps what was said: where it forbids, and what was probably said does not, that is not
-understood. In noise PocketSphinx hears "not the printer" for "open your gripper". Of 144 prohibitions by heart and joe,
-96 of them over a motor or a fan, 143 were heard as such without it, and the other was not understood."""
+"""Share of the words of what was probably said by which a hypothesis of PocketSphinx, or what that forbids, may differ,
+or one word if that is more: where it forbids, and what was probably said does not, that is not understood. In noise
+PocketSphinx hears "not the printer" for "open your gripper". Of 144 prohibitions by heart and joe, 96 of them over a
+motor or a fan, 143 were heard as such without it, and the other was not understood."""
 
 _MOST: Final = 7
 """Candidates beside Whisper's own that are scored; each costs a pass of its decoder."""
@@ -242,9 +242,9 @@ def best_of(
         + OF_UNKNOWN * app.strange(best) / count
     )
     alone, right = (1 / (1 + math.exp(-logit - OF_MARGIN * by)) for by in (_MOST_MARGIN, min(lead, _MOST_MARGIN)))
-    forbids = _forbids(best)
+    forbids, resembling = _forbids(best), max(1, RESEMBLES * count)
     contrary = not forbids and any(
-        _forbids(text) and _distance(text, best) <= max(1, RESEMBLES * count)
+        _forbids(text) and min(_distance(part, best) for part in (text, NEGATIONS.split(text)[-1])) <= resembling
         for text in (*heard.texts, *heard.app.others[:_OTHERS])
     )
     least = LEAST_EXCHANGED if means_another(own, best) else LEAST

@@ -162,7 +162,6 @@ class Dialogue:
         stops = self.turns.grade(text, typed=typed) is Grade.TRIP
         if stops or (self.robot.busy and missed(text, self.settings.stop_words) is not None):
             self.stop("stop word")
-            self.turns.ask_beside_stop(text)
         else:
             self._post(partial(self.turns.type_text, text, typed=typed))
 

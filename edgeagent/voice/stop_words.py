@@ -95,6 +95,8 @@ class StopWords:
         self._counting = threading.Lock()
         self._trips = self._obeyed = 0
         """Times that the latch was tripped, and how many of those have stopped speech and thought."""
+        self._words = 0
+        """Times that a word has counted, also where the latch was tripped already."""
         self._tripped_s = self._rearmed_s = -math.inf
         self._waits_s: float | None = None
         """From when on speech waits; None: it does not."""
@@ -211,8 +213,11 @@ class StopWords:
             return
         if turn is not None:
             turn.dismissed, turn.stops = True, max(stops, 1)
+        self._words += 1
         if not self._latch.trip(_WORD):  # motion is off already: speech and thought are left to stop
             self._on_trip()
+        if turn is not None:
+            turn.stopped = self.stopped
 
     def _release(self) -> None:
         if not self.watch.waiting:
@@ -234,6 +239,7 @@ class StopWords:
 
     def _trip_again(self, at_s: float) -> None:
         """A stop word while nothing is left to stop: what was said before it no longer allows motion."""
+        self._words += 1
         with self._counting:
             self._tripped_s = max(self._tripped_s, at_s)
 
@@ -244,6 +250,11 @@ class StopWords:
     def may_rearm(self, turn: Turn) -> bool:
         """True if "continue" was said after the last stop, rather than before it or across it."""
         return not self.trip_waits and turn.began_s >= self._tripped_s
+
+    @property
+    def stopped(self) -> tuple[int, int]:
+        """Numbers that are others as soon as the robot is stopped again, by a word or otherwise."""
+        return self._trips, self._words
 
     def unstopped_since(self, at_s: float) -> bool:
         """True if nobody has said stop since that time."""

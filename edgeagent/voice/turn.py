@@ -149,6 +149,8 @@ class Turn:
     """True if motion waited already when the turn asked for that."""
     stops: int = 0
     """Number of stop words in the turn that have counted."""
+    stopped: tuple[int, int] | None = None
+    """``StopWords.stopped`` when the last of these had."""
     cut: bool = False
     """True if the utterance was too long. Speech that follows belongs to this utterance."""
     lead: str = ""

@@ -17,7 +17,7 @@ from edgeagent import events
 from edgeagent.english.answers import Control, control_of
 from edgeagent.english.sentence_rules import begins_correction
 from edgeagent.english.stop_phrases import Grade
-from edgeagent.english.tokens import after, words_of
+from edgeagent.english.tokens import NEGATIONS, after, words_of
 from edgeagent.robot.latch import LatchState, SafetyLatch
 from edgeagent.stt import hearing
 from edgeagent.stt.ears import Ears
@@ -40,6 +40,7 @@ from edgeagent.voice.turn import (
     kind_of,
     kind_until_pause,
     only_called,
+    without_wake_word,
 )
 from edgeagent.voice.turn_end import DONE
 from edgeagent.voice.turn_states import TABLE, Action, State, TableEvent
@@ -441,14 +442,15 @@ class TurnTaking:
         turn = self._turn
         if turn is None or turn.transcript is None or not turn.complete:
             return
+        newest = self._last is None or self._last.utterance <= turn.utterance
         self._turn, self._closing, self._last = None, turn, turn
         if turn.believed and not self._at_rest:
             turn.transcript = replace(turn.transcript, understood=False)
         if turn.dismissed or turn.asleep or not turn.transcript.text.strip() or only_called(turn):
             self._robot.rest.end()
             self.fire(TableEvent.FALSE_ALARM)
-            if turn.stops and turn.transcript.understood and not turn.asleep:
-                self.ask_beside_stop(turn.rest(turn.transcript).text)
+            if turn.stopped and newest and turn.transcript.understood and not turn.asleep:
+                self._ask_beside_stop(turn, turn.transcript)
         else:
             self.fire(TableEvent.HARD_END if turn.transcript.understood else TableEvent.NOT_UNDERSTOOD)
         if turn.transcript.understood:
@@ -458,12 +460,19 @@ class TurnTaking:
             self._ears.hard_end_ms = 0
         self._take_typed()
 
-    def ask_beside_stop(self, text: str) -> None:
-        """Asks for what is wanted beside a stop, "stop and tell me where you are", once that has been obeyed.
-        Any thread."""
-        rest = self._settings.phrases.stops.beside(text)
-        if rest and kind_of(rest, phrases=self._settings.phrases) in (Kind.COMMAND, Kind.QUESTION):
-            self._post(partial(self.type_text, rest, typed=False))
+    def _ask_beside_stop(self, turn: Turn, transcript: RecognisedText) -> None:
+        """Asks for what is wanted beside a stop, "stop and tell me where you are", once that has been obeyed, and only
+        while motion is off and nobody has stopped the robot again."""
+        phrases = self._settings.phrases
+        rest = without_wake_word(phrases.stops.beside(turn.rest(transcript).text), self._settings.wake_words)
+        wanted = kind_of(rest, phrases=phrases) in (Kind.COMMAND, Kind.QUESTION) and not NEGATIONS.search(rest)
+        if wanted and control_of(rest, phrases.stops) is None and not self._robot.has_asked:
+            self._post(partial(self._ask_stopped, turn.stopped, rest))
+
+    def _ask_stopped(self, stopped: tuple[int, int], rest: str) -> None:
+        off = self._robot.latch.state is LatchState.TRIPPED
+        if off and self._turn is None and stopped == self.stop_words.stopped:
+            self.type_text(rest, typed=False)
 
     def _spot(self, keyword: SpottedPhrase) -> None:
         self._weighing.end()

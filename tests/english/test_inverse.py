@@ -39,6 +39,8 @@ one thousand two hundred thirty-four => 1234
 1,000 meters => 1000 meters
 2.0 meters => 2 meters
 drive 1,5 meters => drive 1.5 meters
+between 0,5 and 1,5 meters => between 0.5 and 1.5 meters
+wait 1,5 seconds => wait 1.5 seconds
 back 0,25m, then turn 22,5° => back 0.25 meters, then turn 22.5 degrees
 turn ninety => turn 90
 turn one eighty => turn 180
@@ -80,6 +82,8 @@ turn left two times => turn left 2 times
 """
 UNTOUCHED = """
 shelves 4,5 and 6,7
+open valves 1,2 second from the left
+wait 5,10 minutes
 boxes 1,2,3 meters
 one of them
 this one

@@ -173,6 +173,8 @@ def test_other_words_are_near_no_stop(text: str) -> None:
         ("stop", ""),
         ("stop and", ""),
         ("stop and halt", ""),
+        ("stop and freeze right there", ""),
+        ("stop and wait here", ""),
         ("go home and stop", ""),
         ("don't stop and tell me where you are", ""),
         ("wait and tell me where you are", ""),

@@ -12,7 +12,7 @@ from edgeagent.stt import hearing
 from edgeagent.testing import call
 from edgeagent.voice import State
 
-from .scenes import LONG, QUIET, Waiting, count_to_sixteen, latched, until
+from .scenes import LONG, QUIET, Waiting, count_to_sixteen, latched, late, quiet, transcribed, until
 from .stage import Stage
 
 
@@ -307,7 +307,19 @@ def test_what_is_wanted_beside_a_stop_is_asked_once_the_robot_has_stopped(
         assert stage.dialogue.latch.state == "tripped", "motion stays off"
 
 
-@pytest.mark.parametrize("text", ["stop and", "stop and stop", "stop and then", "stop and go to", "stop and thank you"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stop and",
+        "stop and stop",
+        "stop and then",
+        "stop and go to",
+        "stop and thank you",
+        "stop and do not go to the kitchen",
+        "stop and never drive again",
+        "stop and you can move",
+    ],
+)
 def test_nothing_is_asked_beside_a_stop_where_nothing_whole_is_wanted(text: str) -> None:
     with Stage("never said", agent=latched()) as stage:
         stage.say(text)
@@ -368,13 +380,48 @@ def test_stop_typed_while_it_speaks_stops_it() -> None:
         assert stage.state is State.LISTENING
 
 
-def test_what_a_text_wants_beside_a_stop_is_asked_too(driving: tuple[Agent, threading.Event, list[str]]) -> None:
-    agent, began, ends = driving
-    with Stage([call("drive")], "I am in the hall.", agent=agent) as stage:
-        stage.dialogue.hear("drive on")
-        assert began.wait(10)
-        stage.dialogue.hear("stop and tell me where you are")
-        stage.pass_until(lambda: len(stage.llm.requests) == 2)
-        assert until(lambda: "stopped" in ends)
+@pytest.mark.parametrize("awake", [True, False])
+def test_a_wake_word_beside_a_stop_allows_no_motion_again(awake: bool) -> None:
+    with Stage("I see.", agent=latched(), settings=quiet(wake_words=("hey robi",))) as stage:
+        if awake:
+            stage.spot("hey robi")
+        stage.say("stop and hey robi continue")
+        stage.pass_s(1.0)
         assert stage.dialogue.latch.state == "tripped"
-        assert stage.llm.requests[-1].messages[-1].text == "tell me where you are"
+        assert not stage.llm.requests
+
+
+def test_what_was_wanted_beside_a_stop_is_not_asked_once_motion_is_allowed_again(
+    driving: tuple[Agent, threading.Event, list[str]],
+) -> None:
+    agent, began, _ = driving
+    with Stage([call("drive")], [call("drive")], agent=agent) as stage:
+        stage.say("drive on")
+        assert began.wait(10)
+        began.clear()
+        utterance, at_s = late(stage)
+        stage.spot("stop")
+        stage.end()
+        stage.pass_s(4.0)
+        assert stage.dialogue.latch.state == "tripped"
+        stage.dialogue.rearm()
+        transcribed(stage, utterance, "stop and drive on", at_s)
+        stage.pass_s(2.0)
+        assert not began.is_set()
+        assert len(stage.llm.requests) == 1
+
+
+def test_a_second_stop_leaves_nothing_to_ask_of_the_first() -> None:
+    with Stage(LONG, agent=latched()) as stage:
+        utterance, at_s = late(stage)
+        stage.pause("stop")
+        stage.end()
+        transcribed(stage, utterance, "stop and tell me a long story", at_s)
+        stage.pass_s(2.0)
+        assert not stage.llm.requests
+        stage.begin()
+        stage.pause("stop and tell me a long story")
+        stage.dialogue.stop("button")
+        stage.end()
+        stage.pass_s(2.0)
+        assert not stage.llm.requests
