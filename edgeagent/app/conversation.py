@@ -92,13 +92,13 @@ class Conversation:
         if session is not None and session.agent is not agent:
             raise ConfigError(f"the session is one of the agent {session.agent.name!r}, not of {agent.name!r}")
         self._config = config = config or load_config()
-        self._owned = ExitStack()
-        """Closes everything at the end, the last part first, though one may fail."""
         self._closed = threading.Event()
         self._closing_down = threading.Event()
         self._started = False
         self._closing = threading.Lock()
-        try:
+        self._owned: ExitStack
+        """Closes everything at the end, the last part first, though one may fail."""
+        with ExitStack() as self._owned:
             outfit = self._own(Outfit(config))  # closed last: the log is to have the end
             guards: list[Hook] = []
             self._owned.callback(_without_model_of, outfit, agent, agent.llm, guards)
@@ -125,9 +125,7 @@ class Conversation:
             self.subscribe(outfit.log)
             if "turn_end" in config.conversation:
                 self._dialogue.ears.judge_ends(SmartTurn(config.conversation["turn_end"]).probability)
-        except BaseException:
-            self._owned.close()
-            raise
+            self._owned = self._owned.pop_all()
         self._let_people_be_asked()
         self._owned.callback(self._let_nobody_be_asked)
 

@@ -69,6 +69,9 @@ def told(
         "Wrong way.",
         "only if it is safe",
         "is that the balcony?",
+        "is it still on?",
+        "do you follow me?",
+        "the balcony looks nice",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
@@ -90,6 +93,10 @@ def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
         "I am off to the balcony, so tag along behind me",
         "what would happen if it rained? well, go to the balcony",
         "what if you went to the balcony",
+        "go to the balcony and tell me if the plants look bad",
+        "can you clean where it looks dirty",
+        "come here, it looks great",
+        "is it time to go on",
     ],
 )
 def test_what_asks_moves(text: str) -> None:
