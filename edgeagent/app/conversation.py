@@ -96,9 +96,9 @@ class Conversation:
         self._closing_down = threading.Event()
         self._started = False
         self._closing = threading.Lock()
-        self._owned: ExitStack
-        """Closes everything at the end, the last part first, though one may fail."""
-        with ExitStack() as self._owned:
+        with ExitStack() as owned:
+            self._owned = owned
+            """Closes everything at the end, the last part first, though one may fail."""
             outfit = self._own(Outfit(config))  # closed last: the log is to have the end
             guards: list[Hook] = []
             self._owned.callback(_without_model_of, outfit, agent, agent.llm, guards)
@@ -125,7 +125,7 @@ class Conversation:
             self.subscribe(outfit.log)
             if "turn_end" in config.conversation:
                 self._dialogue.ears.judge_ends(SmartTurn(config.conversation["turn_end"]).probability)
-            self._owned = self._owned.pop_all()
+            self._owned = owned.pop_all()
         self._let_people_be_asked()
         self._owned.callback(self._let_nobody_be_asked)
 

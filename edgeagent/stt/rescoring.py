@@ -56,8 +56,8 @@ PocketSphinx's, for each 10 dB of the speech over the noise, and for the share o
 has. A logistic regression on 741 utterances, of which 620 are right: commands and talk by heart and joe at 0.9 to 1.1
 of their pitch and speed, and recordings of people, in a room, half of them over a motor or a fan at 8 to 14 dB."""
 LEAST: Final = 0.5
-"""Least probability of what is understood. Of the 548 commands among those utterances 503 are understood: the texts of
-487 make nano do what was said, of 7 something else, and of 9 nothing. So are 129 of the 153 that ask for nothing, of
+"""Least probability of what is understood. Of the 548 commands among those utterances 505 are understood: the texts of
+489 make nano do what was said, of 7 something else, and of 9 nothing. So are 129 of the 153 that ask for nothing, of
 which none makes it do anything, and 4 of 90 pieces of people who speak four other languages."""
 LEAST_LIKELY: Final = 0.4
 """The same for a robot at rest, and more words than a stop phrase has: of the commands 13 more, 9 of them with what was
@@ -67,9 +67,10 @@ LEAST_EXCHANGED: Final = 0.8
 not, or the other way round."""
 RESEMBLES: Final = 0.34
 """Share of the words of what was probably said by which a hypothesis of PocketSphinx, or what that forbids, may differ,
-or one word if that is more: where it forbids, and what was probably said does not, that is not understood. In noise
-PocketSphinx hears "not the printer" for "open your gripper". Of 144 prohibitions by heart and joe, 96 of them over a
-motor or a fan, 143 were heard as such without it, and the other was not understood."""
+or one word if that is more: where it forbids, and what was probably said does not, that is not understood; where only
+another of its best paths does, it needs ``LEAST_EXCHANGED``. In noise PocketSphinx hears "not the printer" for "open
+your gripper". Of 144 prohibitions by heart and joe, 96 of them over a motor or a fan, 143 were heard as such without
+it, and the other was not understood."""
 
 _MOST: Final = 7
 """Candidates beside Whisper's own that are scored; each costs a pass of its decoder."""
@@ -242,12 +243,12 @@ def best_of(
         + OF_UNKNOWN * app.strange(best) / count
     )
     alone, right = (1 / (1 + math.exp(-logit - OF_MARGIN * by)) for by in (_MOST_MARGIN, min(lead, _MOST_MARGIN)))
-    forbids, resembling = _forbids(best), max(1, RESEMBLES * count)
-    contrary = not forbids and any(
-        _forbids(text) and min(_distance(part, best) for part in (text, NEGATIONS.split(text)[-1])) <= resembling
-        for text in (*heard.texts, *heard.app.others[:_OTHERS])
+    forbids = _forbids(best)
+    contrary, perhaps = (
+        not forbids and any(_forbids_nearly(text, best) for text in texts)
+        for texts in (heard.texts, heard.app.others[:_OTHERS])
     )
-    least = LEAST_EXCHANGED if means_another(own, best) else LEAST
+    least = LEAST_EXCHANGED if perhaps or means_another(own, best) else LEAST
     rivals = [text for text, other in fits if other.log_prob > fit.log_prob - _NEARLY]
     clear = bool(words) and heard.clear_db >= NOBODY_DB
     certain = clear and not contrary and not any(means_another(rival, best) for rival in rivals)
@@ -255,7 +256,7 @@ def best_of(
     likely = certain and len(words) > FEW and LEAST_LIKELY <= right < least == LEAST and not forbids
     text = "" if best in _OF_NOISE and not understood else best
     possible: tuple[tuple[str, float], ...] = ()
-    if text and clear and not (understood or likely or contrary or forbids) and alone >= LEAST:
+    if text and clear and not (understood or likely or contrary or perhaps or forbids) and alone >= LEAST:
         possible = _shares(scores, own)
     if any(_forbids(one) for one, _ in possible):
         possible = ()
@@ -288,6 +289,12 @@ def _shares(scores: Mapping[str, float], own: str) -> tuple[tuple[str, float], .
 
 def _forbids(text: str) -> bool:
     return bool(NEGATIONS.search(text))
+
+
+def _forbids_nearly(text: str, best: str) -> bool:
+    """True if a text forbids, and it or what it forbids has nearly the words of another one."""
+    most = max(1, RESEMBLES * len(best.split()))
+    return _forbids(text) and min(_distance(part, best) for part in (text, NEGATIONS.split(text)[-1])) <= most
 
 
 def _distance(text: str, other: str) -> int:
