@@ -216,12 +216,12 @@ def best_as(app: str, *fits: tuple[str, Fit], pocketsphinx: str | None = None, c
 
 
 def test_what_is_in_doubt_only_for_others_tells_all_that_is_possible() -> None:
-    cup = [("grab the cup", Fit(-5.9, 4)), ("crab the cup", Fit(-3.7, 4)), ("that cup", Fit(-19.0, 3))]
+    cup = [("grab the cup", Fit(-5.6, 4)), ("crab the cup", Fit(-3.7, 4)), ("that cup", Fit(-19.0, 3))]
     best = best_as("grab the cup", *cup)
     assert not best.understood
     assert [text for text, _ in best.possible] == ["grab the cup", "crab the cup"], "the third has next to no share"
     (_, most), (_, least) = best.possible
-    assert 0.5 < most < 0.65
+    assert 0.5 < most < 0.7
     assert most + least == pytest.approx(1.0, abs=0.01)
     drive = [("drive two meters", Fit(-2.0, 4)), ("drive ten meters", Fit(-2.5, 4)), ("try two meters", Fit(-1.0, 4))]
     possible = dict(best_as("drive two meters", *drive).possible)
@@ -229,7 +229,7 @@ def test_what_is_in_doubt_only_for_others_tells_all_that_is_possible() -> None:
 
 
 def test_what_is_in_doubt_for_more_than_others_tells_nothing_possible() -> None:
-    near = ("grab the cup", Fit(-5.9, 4)), ("crab the cup", Fit(-3.7, 4))
+    near = ("grab the cup", Fit(-5.6, 4)), ("crab the cup", Fit(-3.7, 4))
     assert best_as("grab the cup", *near).possible
     assert best_as("grab the cup", *near, pocketsphinx="don't grab the cup").possible == (), "perhaps forbidden"
     assert best_as("grab the cup", near[0], ("don't grab the cup", Fit(-5.0, 5))).possible == (), "perhaps forbidden"
@@ -258,6 +258,14 @@ def test_a_number_in_other_words_is_no_other_number() -> None:
     near = ("drive two and a half meters", Fit(-1.0, 6)), ("drive two point five meters", Fit(-1.5, 6))
     assert best_as("drive two and a half meters", *near).understood
     assert not best_as("drive two and a half meters", near[0], ("drive two point nine meters", Fit(-1.5, 6))).understood
+
+
+def test_few_words_that_no_sentence_of_the_app_has_may_have_been_a_stop_word() -> None:
+    fits = [("eight", Fit(-2.0, 1))]
+    few = best_of(APP, fits, heard("eight"))
+    assert 0.6 < few.probability < 0.8
+    assert not few.understood
+    assert best_as("eight", *fits).understood, "the app knows it"
 
 
 def test_a_text_that_nearly_forbids_is_doubtful() -> None:
