@@ -469,7 +469,7 @@ class TurnTaking:
         if wanted and control_of(rest, phrases.stops) is None and not self._robot.has_asked:
             self._post(partial(self._ask_stopped, turn.stopped, rest))
 
-    def _ask_stopped(self, stopped: tuple[int, int], rest: str) -> None:
+    def _ask_stopped(self, stopped: tuple[int, int] | None, rest: str) -> None:
         off = self._robot.latch.state is LatchState.TRIPPED
         if off and self._turn is None and stopped == self.stop_words.stopped:
             self.type_text(rest, typed=False)
