@@ -47,6 +47,7 @@ def _stage(**would: object) -> Stage:
 def _say(stage: Stage, *possible: tuple[str, float]) -> None:
     stage.say(possible[0][0], understood=False, confidence=0.4, possible=possible)
     stage.pass_s(0.5)
+    assert until(lambda: not stage.dialogue.robot.runs.active), "a tool takes its time, and settle waits for none"
 
 
 def _asked(stage: Stage) -> list[str]:
