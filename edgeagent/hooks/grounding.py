@@ -516,7 +516,8 @@ def _doubted_way(
     if not clauses or any(ahead & words or not _SIDES & words for words in clauses):
         return None
     told = _told(tool, name, value)
-    return _Doubt(at, name, value, f"I can't go to the side. {told[:1].upper()}{told[1:]}? {_SAY_YES}")
+    proposed = int(value) if value == int(value) else value  # a whole number may be all that the parameter takes
+    return _Doubt(at, name, proposed, f"I can't go to the side. {told[:1].upper()}{told[1:]}? {_SAY_YES}")
 
 
 def _turns(tool: Tool) -> bool:

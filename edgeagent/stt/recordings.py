@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from edgeagent.audio.device import Samples
 from edgeagent.audio.wav import WavWriter
+from edgeagent.characters import plain_apostrophes
 from edgeagent.english import numbers as spoken
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.tokens import edit_distance
@@ -24,14 +25,14 @@ from edgeagent.stt.hearing import RATE_HZ, RecognisedText
 
 _LONG_DIGITS: Final = 10
 _FIGURES: Final = re.compile(r"(?<![^\W_])([0-9]+):([0-9]{2})(?![0-9])|([0-9]+)(st|nd|rd|th)\b|[0-9]+(?:\.[0-9]+)?")
-_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")  # noqa: RUF001 - an apostrophe of Whisper
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _TITLES: Final = {"mr": "mister", "mrs": "missus", "dr": "doctor"}
 
 
 def for_error_rate(text: str) -> str:
     """Lower case, no punctuation, numbers and titles in words: what two texts are compared by."""
     words = _FIGURES.sub(_said, inverse_normalised(text))
-    return " ".join(_TITLES.get(word, word) for word in _WORD.findall(words.replace("’", "'").lower()))  # noqa: RUF001 - Whisper's
+    return " ".join(_TITLES.get(word, word) for word in _WORD.findall(plain_apostrophes(words).lower()))
 
 
 def _said(found: re.Match[str]) -> str:

@@ -187,8 +187,9 @@ def test_a_way_to_the_side_is_asked_about_where_the_robot_would_drive_straight_o
     robot = Robot([call("drive", distance_m=1)], [call("drive", distance_m=1)], "Done.")
     assert robot.hear(text).reply == "I can't go to the side. Drive 1 meter? Say yes."
     assert not robot.done
-    robot.hear("yes")
+    calls = robot.hear("yes").tool_calls
     assert robot.done == [("drive", 1)]
+    assert str(calls[0].arguments["distance_m"]) == "1", "whole as it was called"
 
 
 @pytest.mark.parametrize(
