@@ -200,7 +200,7 @@ _FOR: Final = r"(?:[ ](?:for|of|to)(?:[ ]\w{1,20}){1,4}?)?"
 _NAMES: Final[dict[Kind, str]] = {
     "AWS_KEY": r"aws[_ -]?secret[_ -]?(?:access[_ -]?)?key",
     "API_KEY": r"api[_ -]?(?:key|token|secret)|access[_ -]?(?:key|token)|(?:auth|refresh|private)[_ -]?token"
-    r"|secret[_ -]?key|client[_ -]?secret",
+    r"|secret[_ -]?key|client[_ -]?secret|(?<![A-Za-z0-9\0])(?:token|secret)(?==[\"']?[\w.+/-]{8})",
     "PASSWORD": r"passwor[dt]|passwd|passphrase|passcode|kennwort|(?<![A-Za-z0-9\0])(?:pwd|pass(?==|\Z))",
     "PHONE": r"(?:tele)?phone|telefon|tel|mobile|fax|phone[_ -]?(?:number|no|nr)",
 }
@@ -429,8 +429,8 @@ _PATTERNS: Final = (
     ),
     _Pattern(
         "PHONE",
-        rf"{_NUMBER_LEFT}(?:1[ .-])?(?:\([2-9][0-9]{{2}}\)[ ]?[0-9]{{3}}[ .-]|[2-9][0-9]{{2}}([.-])[0-9]{{3}}\1)"
-        rf"[0-9]{{4}}{_NUMBER_RIGHT}",
+        rf"{_NUMBER_LEFT}(?:1[ .-])?(?:\([1-9][0-9]{{2}}\)[ ]?[0-9]{{3}}[ .-]|[2-9][0-9]{{2}}\.[0-9]{{3}}\."
+        rf"|[1-9][0-9]{{2}}-[0-9]{{3}}-)[0-9]{{4}}{_NUMBER_RIGHT}",
         needles=_DIGITS,
     ),
     # any other country, at most 15 digits (E.164); a single point would make it a decimal fraction

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
@@ -90,7 +91,7 @@ class Agent:
         for target in self.handoffs:
             check_argument("Agent(handoffs", target, Agent)
         self.hooks = _listed("hooks", hooks)
-        self.tools = ToolRegistry.of([*_listed("tools", tools), *(handoff_tool(target) for target in self.handoffs)])
+        self._tools = ToolRegistry([*_listed("tools", tools), *(handoff_tool(target) for target in self.handoffs)])
         self.latch = latch
         self.phrases = (phrases,) if isinstance(phrases, str) else tuple(_listed("phrases", phrases))
         self.subscriber_errors = 0
@@ -110,6 +111,17 @@ class Agent:
         HookChain(hooks_of(self.hooks, (), self.options), AgentContext())
         if latch is not None:
             self._workers.watch(latch)
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """The tools, in order. Others, or those of another registry, may be set in their stead; they count from a run's
+        next turn."""
+        return self._tools
+
+    @tools.setter
+    def tools(self, tools: ToolRegistry | Sequence[Tool | Callable[..., Any]]) -> None:
+        others = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_listed("tools", tools))
+        self._tools.tools = others.tools
 
     @property
     def llm(self) -> LLM | None:
@@ -178,6 +190,8 @@ class Agent:
         check_argument("run(stop_event", stop_event, "is_set")
         check_argument("start(callbacks", callbacks, "ask")
         context = context or AgentContext(deps=self.deps)
+        if context.in_run:
+            context = replace(context.child(), hook_state={})
         llm = self.llm or (context.llm if context.depth else None)
         if llm is None:
             raise ModelError(f"agent {self.name!r} has no model; pass llm=LlamaLLM('nano') or set agent.llm")
@@ -260,6 +274,8 @@ class Agent:
         run.handovers.release_all()
         context = run.parts[0].context
         run.stop.give_back(context)
+        for part in run.parts:
+            part.context.in_run = False
         if run.lends_deps:
             context.deps = None
         self.subscriber_errors += run.out.errors

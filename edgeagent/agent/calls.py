@@ -73,11 +73,11 @@ class RunHost:
             known = list(offered) if seen_only else self._part.tools.names()
             return Refused(index, call, None, result_of(call, "unknown", _unknown(call.name, known)))
         try:
-            arguments = call.arguments if call.raw is None else _parse(call.raw)
+            arguments = call.copy().arguments if call.raw is None else _parse(call.raw)
             plain, values = tool.signature.validate(arguments)
         except ArgumentError as error:
             return Refused(index, call, tool, result_of(call, "invalid", f"invalid arguments: {error}"))
-        call = ToolCall(call.id, call.name, plain)  # without the text: a hook may give other arguments
+        call = ToolCall(call.id, call.name, plain).copy()  # without the text: a hook may give other arguments
         denial = self._denial(call)
         if denial is not None:
             return Refused(index, call, tool, denial)
@@ -369,8 +369,9 @@ def act(run: Run, reply: Message) -> None:
     if why is not None:
         refuse(run, reply.tool_calls, why)
     else:
-        commit(run, execute(run, reply.tool_calls))
-        run.budget.spend_hop()
+        results = execute(run, reply.tool_calls)
+        commit(run, results)
+        run.budget.spend_hop(results)
 
 
 def refusal(run: Run, reply: Message | None) -> str | None:

@@ -13,7 +13,7 @@ from edgeagent.agent.run_options import Options
 from edgeagent.context import AgentContext
 from edgeagent.events import Event
 from edgeagent.messages import ToolResult
-from edgeagent.tools import Handoff, Tool, ToolContext, tool
+from edgeagent.tools import GoalCancelled, Handoff, Tool, ToolContext, tool
 
 
 class HandoffTarget(Protocol):
@@ -62,7 +62,7 @@ def agent_tool(agent: HandoffTarget, name: str | None, description: str | None) 
     @tool(
         name=name or _identifier(agent.name),
         description=description or agent.description or f"Ask {agent.name}.",
-        on_interrupt="cancel",
+        on_interrupt="finish",  # the agent heeds the stop, and may wait for a tool of its own
         resources=(f"agent {agent.name}",),  # it plays one run at a time
     )
     def ask(task: str, call: ToolContext) -> ToolResult:
@@ -70,6 +70,9 @@ def agent_tool(agent: HandoffTarget, name: str | None, description: str | None) 
 
         Args:
             task: What to do.
+
+        Raises:
+            GoalCancelled: The agent was stopped.
         """
         context = call.agent.child()
         context.within = (*context.within, call.call_id)
@@ -81,6 +84,8 @@ def agent_tool(agent: HandoffTarget, name: str | None, description: str | None) 
             stop_event=call.stop_event,
             observer=call.progress,
         ).result()
+        if result.reason == "aborted" and (call.stop_event.is_set() or call.agent.should_stop()):
+            raise GoalCancelled(f"{agent.name} was stopped")
         if result.reason in ("error", "aborted"):
             return ToolResult.error(result.error or result.reply or f"{agent.name} was stopped")
         return ToolResult.ok(result.reply)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from edgeagent.agent.run_options import Options
 from edgeagent.llm.protocol import ToolChoice
-from edgeagent.messages import Message, ToolCall, ToolResult, Usage, copied
+from edgeagent.messages import Message, Status, ToolCall, ToolResult, Usage, copied
 from edgeagent.tools import GoalHandle, Tool
 
 
@@ -58,6 +58,9 @@ class CallLedger:
 
 CEILING: Final = 100
 """No run makes more model calls than this, whatever was granted."""
+_NEVER_RAN: Final[frozenset[Status]] = frozenset(
+    {"unknown", "invalid", "blocked", "declined", "denied", "skipped", "not_run"}
+)
 
 
 class Budget:
@@ -69,7 +72,7 @@ class Budget:
         self.calls = 0
         """Model calls of the whole run."""
         self.hops = 0
-        """Turns of the whole run whose tools ran."""
+        """Turns of the whole run with calls that were looked at."""
         self.usage = Usage()
         """Tokens of the whole run."""
         self._turns_left = options.max_turns
@@ -79,9 +82,10 @@ class Budget:
         self.calls += 1
         self._turns_left -= 1
 
-    def spend_hop(self) -> None:
+    def spend_hop(self, results: Iterable[ToolResult]) -> None:
+        """Counts a turn with calls; against the limit only if a tool ran in it."""
         self.hops += 1
-        if self._hops_left is not None:
+        if self._hops_left is not None and any(result.status not in _NEVER_RAN for result in results):
             self._hops_left -= 1
 
     @property

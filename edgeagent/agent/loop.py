@@ -113,6 +113,9 @@ def react(run: Run) -> Ending:
             upcoming = after_words(run, reply, said)
         if isinstance(upcoming, Ending):
             return upcoming
+        if run.stop.after_turn:  # asked for between two turns: the one that was meant is over
+            run.inbox.give_back(upcoming)
+            return Ending("aborted", "".join(said) or reply.text)
         pending = upcoming
 
 

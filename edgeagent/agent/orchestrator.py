@@ -172,7 +172,7 @@ class RunControl:
         why = refusal(run, run.turn.reply)
         if why is None:
             results = execute(run, wanted)
-            run.budget.spend_hop()
+            run.budget.spend_hop(results)
         else:
             results = refused(run, wanted, why)
         left = refused(run, [call for call in asked if call.id not in ids], "it was not chosen")

@@ -253,6 +253,7 @@ class Run:
             if context.depth == 0:
                 context.hook_state.clear()
         self.stop.enter(context)
+        context.in_run = True
         context.workers, context.ask, context.notice = self.workers, self.ask, self.out.notice
         context.sizes = self.sizes
         part.introduce()

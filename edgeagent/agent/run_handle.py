@@ -8,7 +8,7 @@ from typing import Literal, Protocol, cast
 from edgeagent.agent.run import Run
 from edgeagent.agent.run_options import RunResult
 from edgeagent.context import SAFETY
-from edgeagent.errors import BusyError, PolicyViolationError
+from edgeagent.errors import BusyError, ModelError, PolicyViolationError
 from edgeagent.events import Event, Level
 from edgeagent.messages import Message
 from edgeagent.tools import GoalHandle, actuator
@@ -48,7 +48,10 @@ class RunHandle:
 
     @property
     def error(self) -> BaseException | None:
-        """Exception that ``result()`` raises, if the run failed; what a model's stream said is in its result."""
+        """What went wrong, if the run failed: the exception that ``result()`` raises, or a ModelError with what the
+        model's stream said, of which the result tells."""
+        if self._error is None and self._result is not None and self._state == "failed":
+            return ModelError(self._result.error or "the run failed")
         return self._error
 
     def status(self) -> HandleState:

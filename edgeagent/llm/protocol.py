@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkable
 
 from edgeagent.errors import BusyError
 from edgeagent.messages import Message, Reading, StopReason, ToolCall, Usage
@@ -135,10 +135,17 @@ class LLM(Protocol):
     loop refuses a prompt that is too long itself, unless the model has an attribute ``checks_window`` that is true.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def context_window(self) -> int: ...
+    if TYPE_CHECKING:  # read-only for type checkers; who inherits may set them
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def context_window(self) -> int: ...
+
+    else:
+        name: str
+        context_window: int
+
     def stream(self, request: LLMRequest, stop_event: Event) -> Iterator[LLMEvent]: ...
     def complete(self, request: LLMRequest, stop_event: Event) -> Message: ...
     def tokenize(self, request: LLMRequest) -> list[int]: ...

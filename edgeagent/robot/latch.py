@@ -6,11 +6,14 @@ holding a lock; a listener reads ``state`` for what holds now, because another t
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol
+
+from edgeagent.errors import ConfigError
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +131,15 @@ class SafetyLatch:
             return self._state is LatchState.FREE
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Has ``listener(state, reason)`` called after every change; returns what ends that."""
+        """Has ``listener(state, reason)`` called after every change; returns what ends that.
+
+        Raises:
+            ConfigError: It is no function, or async.
+        """
+        if inspect.iscoroutinefunction(listener) or not callable(listener):
+            raise ConfigError(
+                f"SafetyLatch.subscribe({listener!r}): it should be a plain function of a state and a reason"
+            )
         with self._changed:
             self._listeners.append(listener)
 

@@ -139,7 +139,8 @@ class Session:
                 name = audit_session_id or (new_id("session") if backlog is None else backlog.session_id)
                 self._audit = AuditTrail(audit, name, pii=pii)
             self._writers = None if out is None and status is None else Writers(out, status)
-            self._install_fallback()
+            if self._fallback_models:
+                self._install_fallback()
         except BaseException:
             self._release()
             raise
@@ -176,7 +177,7 @@ class Session:
                 raise EdgeAgentError("the session is closed")
             self._must_be_idle("a step")
             self._install_fallback()
-            context = replace(self.context, hook_state={}, stop_event=threading.Event())
+            context = replace(self.context, hook_state={}, hook_locks={}, stop_event=threading.Event())
             self._run_context = context
             self._handle = self.agent.start(
                 task,
@@ -373,11 +374,12 @@ class Session:
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _install_fallback(self) -> None:
-        """Puts the fallback models behind the agent's own; another session of the agent has its own ones."""
-        if not self._fallback_models:
-            return
+        """Puts the fallback models behind the agent's own; another session of the agent has its own ones, or none."""
         llm = self.agent.llm
         own = llm.instead_of if isinstance(llm, FallbackLLM) else llm
+        if not self._fallback_models:
+            self.agent.llm = own
+            return
         if self._fallback is None or self._fallback.instead_of is not own:
             models = [*([] if own is None else [own]), *self._fallback_models]
             timeout_s = (self.options or self.agent.options).llm_timeout_s

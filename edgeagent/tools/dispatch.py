@@ -375,6 +375,14 @@ def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepa
 
 
 def _gathered(prepared: Sequence[Prepared]) -> list[list[Prepared]]:
-    """All parallel tools at once, and the sequential ones after them."""
-    together = [item for item in prepared if item.tool.traits.mode == "parallel"]
-    return [together] * bool(together) + [[item] for item in prepared if item.tool.traits.mode == "sequential"]
+    """All parallel tools at once, and the others after them: what moves something waits for the skills before it,
+    because it may not move when one of them has failed."""
+    together: list[Prepared] = []
+    alone: list[Prepared] = []
+    behind_skill = False
+    for item in prepared:
+        traits = item.tool.traits
+        waits = traits.mode == "sequential" or (traits.motion and behind_skill)
+        (alone if waits else together).append(item)
+        behind_skill = behind_skill or traits.is_skill
+    return [together] * bool(together) + [[item] for item in alone]

@@ -561,7 +561,8 @@ class Execution:
         return made
 
     def _progress(self, update: Any) -> None:
-        self._mailbox.put(Progressed(self, update))
+        if not self._told and self._late is None:  # else nobody reads it any more
+            self._mailbox.put(Progressed(self, update))
 
     def _result(self, status: Status, text: str, value: Any = None) -> ToolResult:
         return result_of(self.prepared.call, status, text, value)

@@ -171,9 +171,26 @@ def _documentation(body: Any) -> str:
 
 def _hints(function: Callable[..., Any], where: str) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(function, include_extras=True)
+        try:
+            return typing.get_type_hints(function, include_extras=True)
+        except NameError:
+            return typing.get_type_hints(function, localns=_names_around(function), include_extras=True)
     except (NameError, TypeError) as error:
         raise ToolDefinitionError(f"{where}: its annotations cannot be read: {error}") from error
+
+
+def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
+    """Names of the functions in which a function is being declared, for annotations that are text: such a function's
+    globals do not have them. None for one of a module or a class."""
+    if "<locals>" not in getattr(function, "__qualname__", ""):
+        return None
+    frame: types.FrameType | None = sys._getframe(1)
+    names: list[dict[str, Any]] = []
+    while frame is not None:
+        if frame.f_globals is getattr(function, "__globals__", None) and frame.f_locals is not frame.f_globals:
+            names.append(frame.f_locals)
+        frame = frame.f_back
+    return {name: value for local in reversed(names) for name, value in local.items()}
 
 
 def _without_none(hint: Any) -> Any:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from threading import Event
 from typing import (
     TYPE_CHECKING,
@@ -269,18 +269,20 @@ if TYPE_CHECKING:
         def __call__(self, function: Callable[P, R], /) -> TypedTool[P, R]: ...
 
 
-@dataclass(slots=True)
 class ToolRegistry:
-    """The tools of an agent by name, in order; may change between turns."""
+    """The tools of an agent, in order; may change between turns.
 
-    tools: dict[str, Tool] = field(default_factory=dict)
+    Args:
+        tools: The first ones, each as ``add`` has it.
 
-    @classmethod
-    def of(cls, tools: Sequence[Tool | Callable[..., Any]]) -> ToolRegistry:
-        registry = cls()
+    Attributes:
+        tools: By name.
+    """
+
+    def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
+        self.tools: dict[str, Tool] = {}
         for item in tools:
-            registry.add(item)
-        return registry
+            self.add(item)
 
     def add(self, item: Tool | Callable[..., Any]) -> Tool:
         """Adds a tool, or a plain function as one.

@@ -15,6 +15,7 @@ from edgeagent import (
     GoalHandle,
     Options,
     PolicyViolationError,
+    Session,
     ToolContext,
     skill,
     tool,
@@ -495,3 +496,112 @@ def test_who_waits_to_ask_asks_nothing_once_the_run_is_stopped(asks):
     ends(handle, "aborted", "user")
     gate.set()
     assert len(told) == 1
+
+
+def test_a_helpers_tool_that_finishes_is_waited_for_when_the_caller_is_aborted():
+    """Nothing is done twice: what it did is known, and in the audit."""
+    began, gate, records = threading.Event(), threading.Event(), []
+
+    class Sink:
+        def emit(self, record):
+            records.append((record["type"], record["tool"], record["outcome"]))
+
+        def flush(self): ...
+        def close(self): ...
+
+    @tool
+    def pay() -> str:
+        """Pays."""
+        began.set()
+        opened(gate)
+        return "paid"
+
+    boss, _ = team([[call("helper", task="pay")]], [[call("pay")]], helper={"tools": [pay]})
+    with Session(boss, audit=Sink(), options=Options(abort_grace_s=0.05)) as session:
+        handle = session.start("go")
+        opened(began)
+        handle.abort()
+        assert not handle.wait(0.2)
+        gate.set()
+        assert statuses(ends(handle, "aborted", "user")) == ["interrupted"]
+    assert ("tool_result", "pay", "success") in records
+
+
+def test_helpers_side_by_side_call_a_hook_of_the_request_one_at_a_time():
+    inside, at_once = threading.Semaphore(1), []
+    both = threading.Barrier(2)
+
+    def look(ctx, payload):
+        alone = inside.acquire(blocking=False)
+        at_once.append(alone)
+        if alone:
+            threading.Event().wait(0.05)
+            inside.release()
+
+    def helper(name):
+        @tool(name=f"meet_{name}")
+        def meet() -> str:
+            """Meets the other one."""
+            both.wait(LIMIT_S)
+            return "met"
+
+        return Agent(name, llm=ScriptedLLM([call(f"meet_{name}")], "done"), tools=[meet])
+
+    calls = [call("one", task="x"), call("two", task="x")]
+    boss = Agent("boss", llm=ScriptedLLM(calls, "done"), tools=[helper("one").as_tool(), helper("two").as_tool()])
+    result = boss.run("go", context=AgentContext(hooks=[At(P.AFTER_TOOL, P.BEFORE_LLM, does=look)]))
+    assert (result.reason, all(at_once)) == ("completed", True)
+
+
+def test_a_hook_that_asks_a_helper_does_not_wait_for_itself():
+    helper = Agent("judge", llm=ScriptedLLM("fine"))
+    asked = []
+
+    def ask(ctx, payload):
+        if ctx.depth == 0:
+            asked.append(helper.run("is it?", context=ctx.child()).reply)
+
+    agent = Agent("boss", llm=ScriptedLLM("done"))
+    handle = agent.start("go", context=AgentContext(hooks=[At(P.BEFORE_LLM, does=ask)]))
+    ends(handle, "completed")
+    assert asked == ["fine"]
+
+
+def test_an_agent_that_a_tool_runs_in_its_own_context_leaves_the_callers_hooks_their_state():
+    counts = []
+
+    def count(ctx, payload):
+        state = ctx.hook_state[id(hook)]
+        state["n"] = state.get("n", 0) + 1
+        counts.append((ctx.agent_name, ctx.tool_registry.names(), state["n"]))
+
+    hook = At(P.BEFORE_LLM, does=count)
+    helper = Agent("helper", llm=ScriptedLLM("one", "two"))
+
+    @tool
+    def ask(question: str, ctx: ToolContext) -> str:
+        """Asks."""
+        return helper.run(question, context=ctx.agent).reply
+
+    llm = ScriptedLLM([call("ask", question="1")], [call("ask", question="2")], "done")
+    assert statuses(Agent("boss", llm=llm, tools=[ask], hooks=[hook]).run("go")) == ["ok", "ok"]
+    assert counts == [("boss", ["ask"], 1), ("boss", ["ask"], 2), ("boss", ["ask"], 3)]
+
+
+def test_a_context_that_two_runs_had_at_once_keeps_no_stop_of_theirs():
+    context, gate = AgentContext(), threading.Event()
+    one = Agent("one", llm=ScriptedLLM("first"))
+    two = Agent(
+        "two", llm=ScriptedLLM("second"), hooks=[At(P.ON_RUN_END, does=lambda ctx, payload: opened(gate) and None)]
+    )
+    held = threading.Event()
+    one.hooks.append(At(P.ON_RUN_START, does=lambda ctx, payload: opened(held) and None))
+    first_run = one.start("go", context=context, options=Options(deadline_s=LIMIT_S * 10))
+    second_run = two.start("go", context=context)
+    first_run.abort("mine")
+    held.set()
+    first_run.wait(LIMIT_S)
+    gate.set()
+    second_run.wait(LIMIT_S)
+    assert Agent("three", llm=ScriptedLLM("third")).run("go", context=context).reply == "third"
+    assert context.deadline is None

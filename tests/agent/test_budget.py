@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import threading
+import time
+from dataclasses import replace
 
 import pytest
 
-from edgeagent import Agent, Options, tool
+from edgeagent import Agent, Options, ToolContext, tool
 from edgeagent.testing import ScriptedLLM, call
 
 from .kit import calls_are_answered, ends, statuses, texts
@@ -270,3 +272,43 @@ def test_the_reply_of_a_cut_text_with_steering_between_is_the_last_one():
     result = agent.run("go")
     assert agent.has_pending is False
     assert result.messages[-1].text in result.reply
+
+
+def test_a_turn_in_which_no_tool_ran_is_no_hop():
+    agent = agent_with([call("ad", a=1)], [call("add", a=1)], "2", max_tool_hops=1)
+    result = ends(agent.start("go"), "completed")
+    assert (statuses(result), result.reply) == (["unknown", "ok"], "2")
+
+
+@pytest.mark.parametrize("where", ["continue_confirm", "get_steering_messages", "should_stop_after_turn"])
+def test_an_abort_after_the_turn_that_comes_between_two_turns_makes_no_other_call(where):
+    def abort(*_):
+        agent.abort("enough", mode="after_turn")
+        return {"continue_confirm": True, "get_steering_messages": [], "should_stop_after_turn": False}[where]
+
+    agent = agent_with(*asking(2), "done", max_turns=1 if where == "continue_confirm" else 9)
+    polled = []
+
+    def second(*given):
+        polled.append(1)
+        return abort(*given) if where != "get_steering_messages" or len(polled) > 1 else []
+
+    agent.options = replace(agent.options, **{where: second})
+    result = ends(agent.start("go"), "aborted", "enough")
+    assert (statuses(result), len(agent.llm.requests)) == (["ok"], 1)
+
+
+def test_a_deadline_at_which_a_tool_ends_is_seen_before_the_model_is_asked_again():
+    """The timer's thread may be late: the clock decides."""
+
+    @tool
+    def wait(ctx: ToolContext) -> str:
+        """Waits for the deadline."""
+        while time.monotonic() < ctx.agent.deadline:
+            pass
+        return "waited"
+
+    for _ in range(10):
+        agent = agent_with([call("wait")], "too late", tools=[wait], deadline_s=0.02)
+        assert ends(agent.start("go"), "aborted", "deadline")
+        assert len(agent.llm.requests) == 1

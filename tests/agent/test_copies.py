@@ -158,3 +158,19 @@ def test_what_an_orchestrator_writes_into_what_it_is_given_stays_there() -> None
     scene = Scene(orchestrator=Strategy())
     result = scene.agent.run("what is there?")
     assert [m.tool_calls[0].arguments for m in result.messages if m.tool_calls] == [GIVEN]
+
+
+def test_what_a_tools_body_writes_into_its_arguments_stays_there() -> None:
+    @tool
+    def put(where: dict[str, Any]) -> str:
+        """Puts."""
+        where["way"].append("spoilt")
+        return "put"
+
+    llm = ScriptedLLM([call("put", where={"way": [1]})], "done")
+    told = []
+    agent = Agent("a", llm=llm, tools=[put])
+    agent.subscribe(lambda event: told.append(event.call) if event.kind == "tool_execution_end" else None)
+    result = agent.run("go")
+    asked = [result.messages[1].tool_calls[0], llm.requests[1].messages[1].tool_calls[0], *told]
+    assert [made.arguments for made in asked] == [{"where": {"way": [1]}}] * 3

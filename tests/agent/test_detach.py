@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -325,3 +327,34 @@ def test_in_a_conversation_it_is_detached():
         assert statuses(ends(handle, "aborted", "barge_in")) == ["detached"]
         assert agent.goals_at_work == ("drive",)
         agent.abort("safety_stop")
+
+
+def test_progress_that_nobody_reads_any_more_is_not_kept():
+    class Pose:
+        """Where it is."""
+
+    driving, ended, alive = threading.Event(), threading.Event(), []
+
+    @skill(on_interrupt="detach", resources=("base",))
+    def patrol(goal: GoalHandle) -> str:
+        """Drives about."""
+        driving.set()
+        opened(ended)
+        for _ in range(100):
+            pose = Pose()
+            alive.append(weakref.ref(pose))
+            goal.set_progress(pose)
+        gc.collect()
+        alive.append(sum(ref() is not None for ref in alive))
+        late.set()
+        return "back"
+
+    late = threading.Event()
+    agent = Agent("a", llm=ScriptedLLM([call("patrol")]), tools=[patrol])
+    handle = agent.start("go")
+    opened(driving)
+    agent.abort("barge_in")
+    assert statuses(ends(handle, "aborted", "barge_in")) == ["detached"]
+    ended.set()
+    opened(late)
+    assert alive[-1] <= 2

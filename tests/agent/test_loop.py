@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from edgeagent import Agent, BusyError, EdgeAgentError, Message, ModelError, Options, tool
-from edgeagent.llm import End, TextDelta, TextEnd, ThinkingEnd
+from edgeagent.llm import LLM, End, TextDelta, TextEnd, ThinkingEnd
 from edgeagent.testing import ScriptedLLM, call
 
 LIMIT_S = 10
@@ -408,3 +408,26 @@ def test_a_reply_that_goes_on_is_joined_however_its_run_ends(last, options, reas
     llm = ScriptedLLM({"text": "one two ", "stop": "length"}, last)
     result = Agent("a", llm=llm, options=Options(**options)).run("count")
     assert (result.reason, result.reply) == (reason, f"one two {reply}")
+
+
+def test_a_model_may_inherit_from_the_protocol():
+    class Echo(LLM):
+        def __init__(self):
+            self.name, self.context_window = "echo", 1_000
+
+        def stream(self, request, stop_event):
+            yield TextDelta(request.messages[-1].text)
+            yield TextEnd(request.messages[-1].text)
+            yield End("stop")
+
+        def tokenize(self, request):
+            return [0]
+
+    assert isinstance(Echo(), LLM)
+    assert Agent("a", llm=Echo()).run("hello").reply == "hello"
+
+
+def test_the_handle_of_a_run_whose_stream_failed_tells_what_went_wrong():
+    handle = Agent("a", llm=ScriptedLLM({"error": "boom"})).start("go")
+    assert handle.result().error == "boom"
+    assert (handle.state, str(handle.error)) == ("failed", "boom")

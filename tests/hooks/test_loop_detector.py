@@ -55,7 +55,7 @@ class Run:
 
     def __init__(self, hook: LoopDetectorHook | None = None, context: AgentContext | None = None) -> None:
         self.context = context or AgentContext()
-        self.context.tool_registry = ToolRegistry.of([look, listen, read, go_to])
+        self.context.tool_registry = ToolRegistry([look, listen, read, go_to])
         self._chain = HookChain([hook or LoopDetectorHook()], self.context)
 
     def turn(self, *calls: ToolCall, comes_to: Results = ok) -> list[ToolResult]:

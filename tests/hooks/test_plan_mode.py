@@ -41,7 +41,7 @@ class Approver:
 
 
 def chain_of(approver: Any) -> HookChain:
-    return HookChain([PlanModeHook(approver)], AgentContext(tool_registry=ToolRegistry.of([drive, battery])))
+    return HookChain([PlanModeHook(approver)], AgentContext(tool_registry=ToolRegistry([drive, battery])))
 
 
 def reply_after(chain: HookChain, *names: str) -> str | None:
@@ -81,7 +81,7 @@ def test_a_yes_counts_for_its_run_only() -> None:
     approver = Approver()
     hook = PlanModeHook(approver)
     for _ in range(2):
-        chain = HookChain([hook], AgentContext(tool_registry=ToolRegistry.of([drive])))
+        chain = HookChain([hook], AgentContext(tool_registry=ToolRegistry([drive])))
         reply_after(chain, "drive")
     assert len(approver.asked) == 2
 

@@ -26,7 +26,7 @@ def drive(distance_m: float, title: str = "", pace: Literal["slow", "fast"] = "s
 
 
 def chain_of(hook: SchemaRetryHook, *tools: Any) -> HookChain:
-    return HookChain([hook], AgentContext(tool_registry=ToolRegistry.of(tools or [drive])))
+    return HookChain([hook], AgentContext(tool_registry=ToolRegistry(tools or [drive])))
 
 
 def text_of(chain: HookChain, status: Any = "invalid", name: str = "drive") -> str:

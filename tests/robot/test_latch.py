@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.strategies import sampled_from
 
+from edgeagent.errors import ConfigError
 from edgeagent.robot import LatchState, SafetyLatch
 
 
@@ -178,3 +179,14 @@ class LatchMachine(RuleBasedStateMachine):
 
 TestLatchMachine = LatchMachine.TestCase
 TestLatchMachine.settings = settings(max_examples=50, stateful_step_count=20)
+
+
+def test_what_cannot_listen_is_refused():
+    async def listen(state, reason):
+        raise AssertionError("nobody awaits it")
+
+    latch = SafetyLatch()
+    for listener in (listen, None):
+        with pytest.raises(ConfigError, match="plain function"):
+            latch.subscribe(listener)
+    assert latch.trip("a test")

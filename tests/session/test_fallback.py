@@ -371,3 +371,13 @@ def test_a_name_of_which_no_model_can_be_made_is_passed_over(resolve):
     with Session(agent, fallback_models=models[1:], resolve_model=resolve) as session:
         assert session.step("hello").reply == "here I am"
         assert session.model == "third"
+
+
+def test_the_models_of_one_session_are_not_anothers():
+    agent = Agent("a", llm=Broken(ModelError("no model here")))
+    with (
+        Session(agent, fallback_models=[ScriptedLLM("good")]),
+        Session(agent) as other,
+        pytest.raises(ModelError, match="no model here"),
+    ):
+        other.step("hello")

@@ -409,3 +409,47 @@ def test_a_tool_that_wants_to_end_the_program_is_an_error_result(raised):
         raise raised
 
     assert results([leave], [call("leave")])[0].status == "error"
+
+
+@pytest.mark.parametrize("mode", list(ToolMode))
+def test_a_tool_that_moves_waits_for_the_skill_before_it_in_every_mode(mode):
+    order = []
+
+    @skill
+    def back() -> ToolResult:
+        """Drives back."""
+        order.append("back")
+        return ToolResult.error("a wall")
+
+    @tool(motion=True)
+    def wave() -> str:
+        """Waves."""
+        order.append("wave")
+        return "waved"
+
+    llm = ScriptedLLM([call("back"), call("wave")], "done")
+    result = Agent("a", llm=llm, tools=[back, wave], options=Options(tool_execution_mode=mode)).run("go")
+    assert [made.result.status for made in result.tool_calls] == ["error", "not_run"]
+    assert order == ["back"]
+
+
+def test_tools_may_be_replaced_between_two_turns():
+    @tool
+    def first() -> str:
+        """The first."""
+        return "one"
+
+    @tool
+    def second() -> str:
+        """The second."""
+        return "two"
+
+    def change(state):
+        agent.tools = [second]
+        return False
+
+    llm = ScriptedLLM([call("first")], [call("second")], "done")
+    agent = Agent("a", llm=llm, tools=[first], options=Options(should_stop_after_turn=change))
+    result = agent.run("go")
+    assert [made.result.status for made in result.tool_calls] == ["ok", "ok"]
+    assert ToolRegistry([first, second]).names() == ["first", "second"]
