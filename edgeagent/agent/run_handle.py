@@ -48,8 +48,8 @@ class RunHandle:
 
     @property
     def error(self) -> BaseException | None:
-        """What went wrong, if the run failed: the exception that ``result()`` raises, or a ModelError with what the
-        model's stream said, of which the result tells."""
+        """The exception that ``result()`` raises, or a ModelError of what the model's stream said; None unless the run
+        failed."""
         if self._error is None and self._result is not None and self._state == "failed":
             return ModelError(self._result.error or "the run failed")
         return self._error
