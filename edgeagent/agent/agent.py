@@ -120,8 +120,7 @@ class Agent:
 
     @tools.setter
     def tools(self, tools: ToolRegistry | Sequence[Tool | Callable[..., Any]]) -> None:
-        others = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_listed("tools", tools))
-        self._tools.tools = others.tools
+        self._tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(_listed("tools", tools))
 
     @property
     def llm(self) -> LLM | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -33,14 +33,15 @@ RESULT: Final = "done"
 """The result of every call, in words that any tool could say."""
 
 
-@dataclass(slots=True)
 class StoppedTools(ToolRegistry):
     """A registry that gives out tools without bodies, whatever is put into it."""
 
-    kept: dict[str, Tool] = field(default_factory=dict)
-    """Tools of the agent itself, which move nothing: to hand over."""
-    _stopped: dict[int, tuple[Tool, Tool]] = field(default_factory=dict)
-    """Each tool that was asked for and its twin without a body, by the tool's id."""
+    def __init__(self, tools: Iterable[Tool], kept: Iterable[Tool]) -> None:
+        super().__init__(tools)
+        self.kept = {tool.name: tool for tool in kept}
+        """Tools of the agent itself, which move nothing: to hand over."""
+        self._stopped: dict[int, tuple[Tool, Tool]] = {}
+        """Each tool that was asked for and its twin without a body, by the tool's id."""
 
     def get(self, name: str) -> Tool | None:
         tool = self.tools.get(name)
@@ -212,7 +213,7 @@ class Trial:
         agent.llm = llm
         for each in reached(agent):
             own = [handoff_tool(target) for target in each.handoffs]
-            each.tools = StoppedTools(dict(each.tools.tools), {tool.name: tool for tool in own})
+            each.tools = StoppedTools(each.tools, own)
         add_guards(agent, small=self._outfit.helps(llm))
         options = self._outfit.options(self._file.options(agent.options))
         # bodies that can't be undone are stopped as well, so there is nothing to ask a person about
