@@ -47,6 +47,8 @@ _FIRST: Final = 4
 """Words that hold the subject and what is said of it."""
 _BOUND: Final = 2
 _CLAUSES: Final = re.compile(r"[,;:.!]\s+")
+_QUOTES: Final = re.compile(r"[^,;:.!?]+:\s+[^;:.!?]+")
+"""What stands behind a colon may be words to say: "repeat after me: go to the garage"."""
 _SENTENCES: Final = re.compile(r"[;:.!?]\s+")
 _PARTS: Final = re.compile(
     rf"[,;:.!?]\s+|(?<!\bgo )(?<!\bcome )\b(?:{'|'.join(map(' '.join, RULE.phrases('joins')))})\b", re.IGNORECASE
@@ -78,6 +80,8 @@ def may_ask(text: str, phrases: Phrases) -> bool:
         return False
     commanded = _ends_in_command(text)
     if _is_reported(text) or ((says("remark", words) or begins_with(words, _SUPPOSES)) and not commanded):
+        return False
+    if _tools_for(text):
         return False
     main = _main(words)
     plain = _without_openers(main)
@@ -261,15 +265,26 @@ def _main(words: list[str]) -> list[str]:
 
 
 def names_a_verb(text: str, verbs: AbstractSet[str]) -> bool:
-    """True if a clause behind a report begins with one of an app's own verbs: "the birds are back, scare them off".
+    """True if a clause behind a report begins with one of an app's own verbs, "the birds are back, scare them off", or
+    if a text asks for what only a tool of that name does: "say turn left".
 
     Args:
         verbs: First words of its tools' names.
     """
     if _takes_back(sentence(text).bare):
         return False
+    if wanted := _tools_for(text):
+        return not verbs.isdisjoint(wanted)
     clauses = map(bare, _clauses(text)[1:])
     return any(len(words) > 1 and words[0] in verbs - RULE.tells for words in clauses)
+
+
+def _tools_for(text: str) -> list[str]:
+    """First words of the names of those tools without which a text asks for nothing; none where it asks anyhow."""
+    told = decide("only_with", sentence(text).bare)
+    if told is None or (_ends_in_command(text) and not _QUOTES.fullmatch(text.strip(" .!"))):
+        return []
+    return told.split("/")
 
 
 def _is_number_alone(words: Sequence[str]) -> bool:

@@ -82,7 +82,8 @@ __getattr__ = front(
         "slm": "EchoedPayloadHook RepeatedCallHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
         "tool_guards": """
-            NOT_DONE NOT_LATER NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes moves
+            I_WAIT NOT_DONE NOT_LATER NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes
+            moves
         """,
     },
 )

@@ -17,7 +17,7 @@ from edgeagent.context import AgentContext
 from edgeagent.english.amounts import unit_of
 from edgeagent.english.asking import asks_about_facts, continues, is_for_later, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
-from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
+from edgeagent.english.stop_phrases import STOP_WORDS, Grade, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 NOT_UNDERSTOOD: Final = "Sorry, I did not understand that."
 ONLY_ENGLISH: Final = "I only understand English."
 NOTHING_TO_CONTINUE: Final = "There is nothing to continue."
+I_WAIT: Final = "Okay, I wait."
 NOT_LATER: Final = "I can only do that now. Ask me when it is time."
 _TIMES: Final = frozenset({"when", "time", "date", "day", "at", "delay", "after", "start", "due"})
 """Words in the names of parameters that tell when something is to be done."""
@@ -103,6 +104,8 @@ class TalkGuardHook(BaseHook):
         """Prohibitions that the run which goes on may still have to answer."""
         self._talk = False
         """Nothing is asked for in what the model answers now."""
+        self._waits = False
+        """What the model answers asks it to wait, and for nothing else."""
         self._again: frozenset[str] | None = None
         """The tools that were called before, where what the model answers asks for the same again."""
         self._is_foreign = True
@@ -148,12 +151,13 @@ class TalkGuardHook(BaseHook):
                 self._continues = self._english_only and _RELEASES.release(said[0].text) is not None
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
-                forbidding = self._forbidding
-                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, _verbs_of(payload.tools))
+                forbidding, verbs = self._forbidding, _verbs_of(payload.tools)
+                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs)
                 facts = self._small and asks_about_facts(said[0].text)
-                self._talk = not asks or facts or any(one.text in forbidding for one in said[1:])
+                self._waits = self._small and not asked and _only_waits(said[0].text, verbs)
+                self._talk = not asks or facts or self._waits or any(one.text in forbidding for one in said[1:])
                 before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
-                self._later = self._small and is_for_later(said[0].text, _verbs_of(payload.tools))
+                self._later = self._small and is_for_later(said[0].text, verbs)
                 self._again = before if self._small and continues(said[0].text) else None
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
@@ -174,7 +178,7 @@ class TalkGuardHook(BaseHook):
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
             self._wording = True
             return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
-        return HookResult.end_turn(self._answer) if kept else None
+        return HookResult.end_turn(I_WAIT if self._waits else self._answer) if kept else None
 
     def _is_unasked(self, tools: Iterable[Tool]) -> bool:
         """True if one of the tools is kept from talk, and was not asked for: "the same again" asks for what was called
@@ -210,6 +214,17 @@ class TalkGuardHook(BaseHook):
         if asked:
             return not NEGATIONS.search(text) or may_ask(text, self._phrases)
         return may_ask(text, self._phrases) and (not self._small or has_english(text, known))
+
+
+def _only_waits(text: str, verbs: frozenset[str]) -> bool:
+    """True if a text is a phrase that holds what moves, "hold on", and no tool is called so, as one that waits is at
+    "wait a minute".
+
+    Args:
+        verbs: First words of the tools' names.
+    """
+    row = _RELEASES.read(text)
+    return row is not None and row.grade is Grade.HOLD and verbs.isdisjoint(words_of(row.words)[:1])
 
 
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:

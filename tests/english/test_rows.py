@@ -18,6 +18,7 @@ TABLES = (
     "for_later",
     "inversion_lacks",
     "lacks_unit",
+    "only_with",
     "question",
     "question_lacks",
     "remark",

@@ -18,7 +18,8 @@ ASKS_ALOUD = Situation(busy=True, moves=False, asked=True, speaks=True)
 TRIPS = "stop; Stop!; STOP STOP STOP; halt; freeze!!; stop it; stop now; no, stop; please stop; stop, please; "
 TRIPS += "rover stop; Rover, please stop it; can you stop; wait, stop; stop, halt; stop... stop; cancel, stop"
 CANCELS = "cancel; cancel that; please cancel that; cancel that, rover; cancel cancel; never mind; no, cancel that"
-HOLDS = "wait; hold on; wait wait; please wait; wait, rover; hold on, hold on; no, wait; just a second; Wait!"
+HOLDS = "wait; hold on; wait wait; please wait; wait, rover; hold on, hold on; no, wait; just a second; Wait!; "
+HOLDS += "hang on a sec; bear with me, please; hold your horses"
 NOS = "no; No!; no no no; no please; rover, no"
 NONE = """
 don't stop
@@ -39,6 +40,8 @@ wait ten seconds
 wait for me
 wait in the kitchen
 hold on to the cup
+bear with me while I look for it
+one second more
 cancel the timer
 no thanks
 oh no

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from edgeagent import Agent, Message, RunResult, ToolCall, ToolResult, skill, tool
-from edgeagent.hooks import NOT_LATER, TalkGuardHook, changes
+from edgeagent.hooks import I_WAIT, NOT_LATER, TalkGuardHook, changes
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
 from edgeagent.tools import SchemaSignature, Tool, ToolTraits
@@ -72,6 +72,26 @@ def told(
         "is it still on?",
         "do you follow me?",
         "the balcony looks nice",
+        "someone is on the balcony",
+        "no more",
+        "come again?",
+        "Sorry, I was on the phone.",
+        "more or less",
+        "here we go",
+        "is that all?",
+        "nice turn",
+        "keep away from me",
+        'say "go to the balcony"',
+        "Repeat after me: go to the balcony.",
+        'what does "go to the balcony" mean',
+        "when will you go to the balcony?",
+        "check if the balcony light is on",
+        "tell me whether the light is off in the living room",
+        "tell me when you are on the balcony",
+        "let me know once you are out there",
+        "get off the charger",
+        "stop charging",
+        "unplug yourself",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
@@ -97,10 +117,50 @@ def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
         "can you clean where it looks dirty",
         "come here, it looks great",
         "is it time to go on",
+        "someone bring me to the balcony",
+        "one more thing: go to the balcony",
+        "sorry, I was wrong, go to the balcony",
+        "say, could you go to the balcony?",
+        "say hello and go to the balcony",
+        "tell me when 5 minutes are over",
+        "tell me when you are there, go to the balcony",
+        "go to the balcony and tell me when you are there",
+        "when you are done go to the balcony",
+        "check if the light is on and turn it off",
+        "get off the charger, go to the balcony",
     ],
 )
 def test_what_asks_moves(text: str) -> None:
     assert told(text)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize("text", ["hold on a second", "just a minute", "one sec, please", "bear with me"])
+def test_what_asks_to_wait_does_nothing_and_is_no_misunderstanding(text: str) -> None:
+    moved, result = told(text)
+    assert moved == []
+    assert result.reply == I_WAIT
+
+
+def test_a_time_that_answers_a_question_is_an_answer() -> None:
+    asked = (Message.user("wait"), Message.assistant("For how long?"))
+    assert told("just a minute", messages=asked)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("wait", "wait a minute"),
+        ("say", 'say "go to the balcony"'),
+        ("note_down", "write down: go to the balcony"),
+        ("undock", "get off the charger"),
+        ("undock", "unplug yourself"),
+    ],
+)
+def test_a_tool_that_is_called_so_is_asked_for(name: str, text: str) -> None:
+    signature = SchemaSignature({"type": "object", "properties": {}}, description="Do so.", injected={})
+    called = Tool(lambda arguments: "done", ToolTraits(), name=name, signature=signature)
+    agent = Agent("robi", llm=ScriptedLLM([call(name)], "Done."), tools=[called], hooks=[TalkGuardHook(changes)])
+    assert [made.name for made in agent.run(text).tool_calls if made.result and made.result.status == "ok"] == [name]
 
 
 @pytest.mark.parametrize(
