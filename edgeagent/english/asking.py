@@ -298,6 +298,8 @@ def _ends_in_command(text: str) -> bool:
     last = bare(last) if before else []
     if any(clause[-1:] and clause[-1] in NEGATION.forbids for clause in before):  # "do not, I repeat, go there"
         return False
+    if says("remains", last) and any(not NEGATION.forbids.isdisjoint(clause) for clause in before):
+        return False
     if last[1:2] == ["or"] and any(not NEGATION.forbids.isdisjoint(clause) for clause in before):
         return False  # "don't push, pull or lift anything"
     return len(last) > 1 and last[0] in CLASS.verbs - RULE.no_commands
@@ -347,6 +349,8 @@ def _forbids_inside(words: Sequence[str]) -> bool:
 
 def _asks_after(forbidden: Sequence[str]) -> bool:
     """True if something is asked for after what is forbidden: "bring tea bring coffee" after "don't"."""
+    remains = (at for at in range(1, len(forbidden)) if says("remains", forbidden[at:]))
+    forbidden = forbidden[: next(remains, len(forbidden))]
     verb, rest = forbidden[:1], list(forbidden[1:])
     wishes = any(pair in _WISHED for pair in pairwise(rest))
     again = any(one == verb[0] for one in rest[:-1]) if verb and verb[0] in CLASS.verbs else False

@@ -14,7 +14,7 @@ from unicodedata import normalize
 from edgeagent.characters import APOSTROPHES, plain_apostrophes
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.number_words import NUMBER_WORDS, UNITS
-from edgeagent.english.word_data import begins_with, is_number, lists
+from edgeagent.english.word_data import begins_with, decide, is_number, lists
 
 LONGEST: Final = 2_000
 """Characters that are read; nobody says more in a turn."""
@@ -167,7 +167,7 @@ def left_out(words: Sequence[str]) -> frozenset[str]:
     """
     rest, out = list(words), set[str]()
     for at in reversed(range(len(words))):
-        taken = begins_with(words[at:], _LEFT_OUT)
+        taken = begins_with(words[at:], _LEFT_OUT) or int(decide("left_out", words[:at], words[at:]) or 0)
         if taken and _DENIES.isdisjoint(words[:at]):
             named = _things(rest[at + taken :], alone=at == 0)
             out.update(named)

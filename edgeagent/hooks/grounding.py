@@ -348,8 +348,8 @@ class GroundingHook(BaseHook):
         if any(not text.strip() or set(_MARKS.findall(text)) - said.marks for text in texts):
             return _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
         names = [text for text in texts if _is_a_name(text, schema)]
-        if not_these := [text for text in names if said.left_out and is_named(text, said.left_out)]:
-            return _Doubt(at, name, value, _meant(not_these))
+        if any(_is_left_out(text, said) for text in names):
+            return _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
         doubtful = [text for text in names if not self._is_named(text, said)]
         if not doubtful:
             return None
@@ -662,6 +662,14 @@ def _with_article(value: str) -> str:
 def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
     """True if a text names something; a longer one is what a model words itself."""
     return "enum" in schema or 0 < len(value.split()) <= _NAME_WORDS
+
+
+def _is_left_out(text: str, said: _Said) -> bool:
+    """True if a name is left out of what is asked for, and not said beside that: the cup in "bring the cup without
+    spilling coffee"."""
+    if not said.left_out or not is_named(text, said.left_out):
+        return False
+    return not set(words_of(text)) <= set(said.words) - said.left_out
 
 
 def _figures(text: str) -> set[str]:

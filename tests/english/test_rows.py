@@ -21,6 +21,7 @@ TABLES = (
     "only_with",
     "question",
     "question_lacks",
+    "remains",
     "remark",
     "reported",
     "wish",
@@ -43,3 +44,10 @@ def test_an_example_of_a_mention_is_decided_by_its_own_row(number: int) -> None:
     before, _, after = (part.split() for part in rows_of("mention")[number].example.split("/"))
     deciding = next(at for at, one in enumerate(rows_of("mention")) if one.fits(before, after))
     assert deciding == number, f"decided by the example {rows_of('mention')[deciding].example!r}"
+
+
+@pytest.mark.parametrize("number", range(len(rows_of("left_out"))))
+def test_an_example_of_what_is_left_out_is_decided_by_its_own_row(number: int) -> None:
+    before, after = (part.split() for part in rows_of("left_out")[number].example.split("/"))
+    deciding = next(at for at, one in enumerate(rows_of("left_out")) if one.fits(before, after))
+    assert deciding == number, f"decided by the example {rows_of('left_out')[deciding].example!r}"

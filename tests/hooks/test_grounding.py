@@ -172,6 +172,13 @@ class Robot:
         ("instead of coffee, tea in the kitchen please", call("go_to", place="kitchen")),
         ("go nowhere except to the kitchen", call("go_to", place="kitchen")),
         ("not the office, instead of the office go to the kitchen", call("go_to", place="kitchen")),
+        ("avoid the office and go to the kitchen", call("go_to", place="kitchen")),
+        ("without entering the office go to the kitchen", call("go_to", place="kitchen")),
+        ("go to the kitchen without spilling the kitchen tea", call("go_to", place="kitchen")),
+        ("go to the kitchen without stopping", call("go_to", place="kitchen")),
+        ("I like all but the last, go to the kitchen", call("go_to", place="kitchen")),
+        ("turn all lights off but first go to the kitchen", call("go_to", place="kitchen")),
+        ("turn all the lights on and leave them on in the kitchen", call("go_to", place="kitchen")),
         ("drive 2 meters until you see a door", call("drive", distance_m=2)),
         ("drive until you see a door, then drive 2 meters", call("drive", distance_m=2)),
     ],
@@ -698,18 +705,40 @@ def test_several_names_that_nobody_said_are_asked_about_in_one_question(text: st
 
 
 @pytest.mark.parametrize(
-    ("text", "asked"),
+    "text",
     [
-        ("all the lights off except the office", "office"),
-        ("all off apart from the office and the kitchen", "kitchen"),
-        ("all the lights off except for the kitchen", "kitchen"),
-        ("everything off except in the office please", "office"),
-        ("all lights off except the one in the garage", "garage"),
+        "all the lights off except the office",
+        "all off apart from the office and the kitchen",
+        "all the lights off except for the kitchen",
+        "everything off except in the office please",
+        "all lights off except the one in the garage",
+        "everything off but the kitchen",
+        "turn off every light but the office one",
+        "all lights off but leave the garage lit",
+        "Turn all the lights off and keep the kitchen on.",
+        "not the kitchen light, the other one",
+        "without switching on the kitchen light go to all rooms",
+        "all lights, avoiding the garage",
     ],
 )
-def test_what_is_left_out_is_asked_about(text: str, asked: str) -> None:
+def test_what_is_left_out_is_not_proposed(text: str) -> None:
     robot = Lights(ROOMS)
-    assert robot.hear(text).reply == f"Did you mean the {asked}? Say yes."
+    assert robot.hear(text).reply == "Which place do you mean?"
+    assert not robot.done
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("avoid the kitchen and go to the office", "kitchen"),
+        ("go to the office without entering the kitchen", "kitchen"),
+        ("without going through the hall go to the office", "hall"),
+        ("go anywhere but the hall", "hall"),
+    ],
+)
+def test_a_place_to_keep_away_from_is_not_gone_to(text: str, place: str) -> None:
+    robot = Robot([call("go_to", place=place)])
+    assert robot.hear(text).reply == "Which place do you mean?"
     assert not robot.done
 
 

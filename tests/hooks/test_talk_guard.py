@@ -92,6 +92,10 @@ def told(
         "get off the charger",
         "stop charging",
         "unplug yourself",
+        "don't go to the balcony, wait here",
+        "don't follow me wait here",
+        "Don't go. Please stay.",
+        "don't move, wait for me here",
     ],
 )
 def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
@@ -128,6 +132,11 @@ def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
         "when you are done go to the balcony",
         "check if the light is on and turn it off",
         "get off the charger, go to the balcony",
+        "don't wait here, come to the balcony",
+        "don't wait here come to the balcony",
+        "don't go to the kitchen, wait for me on the balcony",
+        "don't go there, wait here and then go to the balcony",
+        "don't follow me, go to the balcony",
     ],
 )
 def test_what_asks_moves(text: str) -> None:
