@@ -230,7 +230,7 @@ def is_for_later(text: str, verbs: AbstractSet[str]) -> bool:
     text = inverse_normalised(text)
     told = decide("for_later", _with_known_verbs(sentence(text).bare, verbs))
     if told is not None:
-        return told == "yes"
+        return told != "no" and told not in verbs
     clauses = (_with_known_verbs(without_asking(bare(clause)), verbs) for clause in _clauses(text))
     first = next((clause for clause in clauses if clause and clause[0] in CLASS.verbs), [])
     return says("done_later", first)

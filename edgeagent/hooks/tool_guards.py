@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from typing import Final
 
 from edgeagent.context import AgentContext
@@ -39,6 +39,8 @@ _RELEASES: Final = StopPhrases()
 _STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
 """A call that was written where words were asked for: 'Irrigate: {"bed": "A"}'."""
+_DONE: Final = ("ok", "detached")
+"""How a call ends of which nothing is left to do."""
 _KEPT: Final = 64
 """Texts; so many don't wait for their answers."""
 
@@ -73,8 +75,8 @@ class TalkGuardHook(BaseHook):
             English, and what is said while something moves, because "don't move" may be a call that stops it.
         english_only: The model knows no other language: one is answered with "I only understand English.", what has no
             words at all with ``answer``, and unknown words of no known language with both, without asking the model.
-            Where the model itself says the former of an English text, ``answer`` takes the place of its reply. A stop
-            that such a model calls at "continue", while nothing moves, is answered in words.
+            Where the model itself says the former of an English text, ``answer`` takes the place of its reply. What
+            such a model calls at "continue", while nothing moves and nothing was left undone, is answered in words.
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
             no such answer, because it may tell of what was not done.
     """
@@ -112,6 +114,8 @@ class TalkGuardHook(BaseHook):
         """True while the text that the model answers may be in another language, or about one."""
         self._continues = False
         """True while what the model answers wants something to go on."""
+        self._all_done = False
+        """True while nothing of what was called last was left undone, and no question is open."""
         self._later = False
         """True while what the model answers asks for something that is not to be done now."""
 
@@ -150,15 +154,17 @@ class TalkGuardHook(BaseHook):
                     return HookResult.end_turn(refused)
                 self._continues = self._english_only and _RELEASES.release(said[0].text) is not None
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
-                asked = _asked_something(payload.messages[: len(payload.messages) - len(since)])
+                earlier = payload.messages[: len(payload.messages) - len(since)]
+                asked = _asked_something(earlier)
+                self._all_done = not asked and _is_all_done(earlier)
                 forbidding, verbs = self._forbidding, _verbs_of(payload.tools)
                 asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs)
                 facts = self._small and asks_about_facts(said[0].text)
                 self._waits = self._small and not asked and _only_waits(said[0].text, verbs)
                 self._talk = not asks or facts or self._waits or any(one.text in forbidding for one in said[1:])
-                before = frozenset(call.name for one in payload.messages for call in one.tool_calls)
                 self._later = self._small and is_for_later(said[0].text, verbs)
-                self._again = before if self._small and continues(said[0].text) else None
+                again = self._small and not asked and continues(said[0].text)
+                self._again = _may_be_repeated(said[0].text, payload) if again else None
             return None
         if isinstance(payload, AfterLLM) and not self._is_foreign and payload.text.strip() == ONLY_ENGLISH:
             return HookResult.replace(replace(payload, text=self._answer))
@@ -168,7 +174,8 @@ class TalkGuardHook(BaseHook):
                 return HookResult.replace(replace(payload, text=self._answer, tool_calls=()))
         if isinstance(payload, AfterLLM) and self._continues and not _is_moving(ctx):
             self._continues = False
-            if any(call.name == _STOP for call in payload.tool_calls):
+            again = self._all_done and any(map(self._keeps, _called(payload, ctx)))
+            if again or any(call.name == _STOP for call in payload.tool_calls):
                 return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
@@ -250,6 +257,20 @@ def _is_moving(ctx: AgentContext) -> bool:
 def _asked_something(messages: Sequence[Message]) -> bool:
     """True if the last reply has a question in it, which what is said next may answer."""
     return next(("?" in one.text for one in reversed(messages) if one.role == "assistant" and one.text.strip()), False)
+
+
+def _is_all_done(messages: Sequence[Message]) -> bool:
+    """True if nothing that was called last was left undone, stops apart."""
+    work = dropwhile(lambda one: one.role != "tool" or one.name == _STOP, reversed(messages))
+    results = takewhile(lambda one: one.role != "user", work)
+    return all(one.status in _DONE for one in results if one.role == "tool")
+
+
+def _may_be_repeated(text: str, request: BeforeLLM) -> frozenset[str]:
+    """The tools that "again" may mean: those that were called before, and one that is called so, such as "repeat"."""
+    called = {call.name for one in request.messages for call in one.tool_calls}
+    words = words_of(text)
+    return frozenset(called | {tool.name for tool in request.tools if not _verbs_of([tool]).isdisjoint(words)})
 
 
 def _words_of_tools(tools: Iterable[Tool]) -> frozenset[str]:

@@ -43,6 +43,15 @@ def told(
     return moved, agent.run(said[0], messages=messages)
 
 
+def called(text: str, *names: str) -> list[str]:
+    """The tools that are run when a model that calls all of these is told something."""
+    signature = SchemaSignature({"type": "object", "properties": {}}, description="Do so.", injected={})
+    tools = [Tool(lambda arguments: "done", ToolTraits(), name=name, signature=signature) for name in names]
+    llm = ScriptedLLM([call(name) for name in names], "Done.")
+    result = Agent("robi", llm=llm, tools=tools, hooks=[TalkGuardHook(changes)]).run(text)
+    return [made.name for made in result.tool_calls if made.result and made.result.status == "ok"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -166,10 +175,7 @@ def test_a_time_that_answers_a_question_is_an_answer() -> None:
     ],
 )
 def test_a_tool_that_is_called_so_is_asked_for(name: str, text: str) -> None:
-    signature = SchemaSignature({"type": "object", "properties": {}}, description="Do so.", injected={})
-    called = Tool(lambda arguments: "done", ToolTraits(), name=name, signature=signature)
-    agent = Agent("robi", llm=ScriptedLLM([call(name)], "Done."), tools=[called], hooks=[TalkGuardHook(changes)])
-    assert [made.name for made in agent.run(text).tool_calls if made.result and made.result.status == "ok"] == [name]
+    assert called(text, name) == [name]
 
 
 @pytest.mark.parametrize(
@@ -248,6 +254,22 @@ def test_a_small_model_stops_nothing_at_a_word_that_lets_go_on(text: str, reply:
     assert (agent.run(text).reply, stopped) == (reply, [] if text == "continue" else ["stop"])
 
 
+def done(status: str, *, answer: str = "Done.") -> tuple[Message, ...]:
+    """A turn that called go_to, which ended so, and a stop after it."""
+    made = (ToolCall("1", "go_to", {}), ToolCall("2", "stop", {}))
+    results = [ToolResult("1", "go_to", status, "."), ToolResult("2", "stop", "ok", "stopped")]
+    first = (Message.user("go"), Message.assistant("", made[:1]), Message.tool(results[0]), Message.assistant(answer))
+    return (*first, Message.user("stop"), Message.assistant("", made[1:]), Message.tool(results[1]))
+
+
+@pytest.mark.parametrize("text", ["carry on", "keep going", "Go on, please.", "continue"])
+def test_a_small_model_goes_on_only_with_what_was_left_undone(text: str) -> None:
+    moved, result = told(text, messages=(*done("ok"), Message.assistant("Done.")), english_only=True)
+    assert (moved, result.reply) == ([], "There is nothing to continue.")
+    for status, answer in (("interrupted", "I stopped."), ("not_run", "I stopped."), ("ok", "Shall I go on?")):
+        assert told(text, messages=(*done(status), Message.assistant(answer)), english_only=True)[0] == ["balcony"]
+
+
 def test_a_stop_word_reaches_the_model_in_any_language() -> None:
     assert told("bitte sofort stop", replies=("Stopped.",), english_only=True)[1].reply == "Stopped."
 
@@ -284,6 +306,15 @@ def test_a_tool_that_does_not_move_works_for_whatever_is_typed() -> None:
         "go to the balcony an hour from now",
         "go to the balcony in 10 minutes and turn the light on",
         "on Monday go to the balcony",
+        "wait ten seconds, then go to the balcony",
+        "wait a minute and go to the balcony",
+        "after 10 seconds go to the balcony",
+        "count to ten and then go to the balcony",
+        "go to the balcony when your battery is full",
+        "if the battery is full, go to the balcony",
+        "should the battery be full, go to the balcony",
+        "only if you are in the kitchen, go to the balcony",
+        "go to the balcony only if you're in the kitchen",
     ],
 )
 def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
@@ -311,6 +342,13 @@ def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
         "go to the balcony. My mother visits tomorrow.",
         "go to the balcony and wait there until tomorrow",
         "only if it's dark go to the balcony",
+        "wait, go to the balcony",
+        "go to the balcony and wait ten seconds",
+        "after that go to the balcony",
+        "after two meters go to the balcony",
+        "your battery is full, go to the balcony",
+        "go to the balcony if you are ready",
+        "go to the balcony because the battery is full",
     ],
 )
 def test_what_is_for_now_though_something_else_is_not_is_done(text: str) -> None:
@@ -327,6 +365,13 @@ def test_how_fast_and_how_long_motion_may_last_does_not_tell_when(parameter: str
     agent = Agent("robi", llm=llm, tools=[mow], hooks=[TalkGuardHook()], latch=SafetyLatch())
     assert agent.run("mow the lawn tomorrow").reply == NOT_LATER
     assert not made
+
+
+@pytest.mark.parametrize(
+    ("verb", "text"), [("wait", "wait ten seconds, then go"), ("count", "count to 10 and then go")]
+)
+def test_a_tool_that_waits_takes_the_time_before_the_next(verb: str, text: str) -> None:
+    assert called(text, verb, "go_to_balcony") == [verb, "go_to_balcony"]
 
 
 def test_a_stop_beside_what_is_for_later_is_done() -> None:
@@ -417,6 +462,15 @@ def test_the_same_again_moves_only_what_was_called_before(before: tuple[str, ...
         *(Message.tool(ToolResult(call.id, call.name, "ok", "done")) for call in calls),
         Message.assistant("Done."),
     )
-    assert told("the office one as well", messages=messages)[0] == moved
+    for text in ("the office one as well", "repeat that", "The same, please.", "do it again", "one more time", "again"):
+        assert told(text, messages=messages)[0] == moved
     for text in ("go to the office", "the office one as well and then go to the balcony"):
         assert told(text, messages=messages)[0] == ["balcony"]
+
+
+def test_the_same_again_may_answer_a_question() -> None:
+    assert told("do that again", messages=(Message.user("hello"), Message.assistant("What next?")))[0] == ["balcony"]
+
+
+def test_again_may_be_what_a_tool_does() -> None:
+    assert called("repeat that", "repeat_song") == ["repeat_song"]
