@@ -409,11 +409,11 @@ def _pending(question: str, calls: tuple[ToolCall, ...], doubts: Sequence[_Doubt
 
 
 def _question(doubts: Sequence[_Doubt]) -> str:
-    """The question about a reply's doubtful arguments: about the first, or about all where they are names, because a
-    yes runs all of them."""
+    """The question about a reply's doubtful arguments: about the first, before others one for which nothing can be
+    proposed, or about all where they are names, because a yes runs all of them."""
     if len(doubts) > 1 and all(one.texts for one in doubts):
         return _meant([text for one in doubts for text in one.texts])
-    return doubts[0].question
+    return next((one for one in doubts if one.value is None), doubts[0]).question
 
 
 def _meant(texts: Sequence[str]) -> str:

@@ -723,6 +723,7 @@ def test_several_names_that_nobody_said_are_asked_about_in_one_question(text: st
         "not the kitchen light, the other one",
         "without switching on the kitchen light go to all rooms",
         "all lights, avoiding the garage",
+        "lights off but not in the garage",
     ],
 )
 def test_what_is_left_out_is_not_proposed(text: str) -> None:
