@@ -181,6 +181,8 @@ class Robot:
         ("I like all but the last, go to the kitchen", call("go_to", place="kitchen")),
         ("turn all lights off but first go to the kitchen", call("go_to", place="kitchen")),
         ("turn all the lights on and leave them on in the kitchen", call("go_to", place="kitchen")),
+        ("leave the kitchen light on and go to the kitchen", call("go_to", place="kitchen")),
+        ("leave the office and go to the kitchen", call("go_to", place="kitchen")),
         ("drive 2 meters until you see a door", call("drive", distance_m=2)),
         ("drive until you see a door, then drive 2 meters", call("drive", distance_m=2)),
     ],
@@ -724,6 +726,7 @@ def test_several_names_that_nobody_said_are_asked_about_in_one_question(text: st
         "without switching on the kitchen light go to all rooms",
         "all lights, avoiding the garage",
         "lights off but not in the garage",
+        "keep the kitchen light on and turn off the office light",
     ],
 )
 def test_what_is_left_out_is_not_proposed(text: str) -> None:

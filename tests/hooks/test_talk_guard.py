@@ -347,6 +347,7 @@ def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
         "after that go to the balcony",
         "after two meters go to the balcony",
         "your battery is full, go to the balcony",
+        "if your battery is above 50 percent go to the balcony",
         "go to the balcony if you are ready",
         "go to the balcony because the battery is full",
     ],
