@@ -27,7 +27,6 @@ from edgeagent.english.amounts import (
     in_units_of,
     is_bearing,
     is_usual,
-    orientation,
     said_times,
     sign_of,
     unit_of,
@@ -46,6 +45,7 @@ from edgeagent.english.tokens import (
     words_of,
 )
 from edgeagent.english.word_data import is_number, lists
+from edgeagent.hooks.call_wording import SAY_YES, is_figure, proposal, ways_of, with_article, wording
 from edgeagent.hooks.grounded_reply import Retelling, bare
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -55,7 +55,6 @@ logger = logging.getLogger(__name__)
 
 LIMITS: Final[dict[str, float]] = {"length": 10.0, "angle": 720.0}
 """Meters and degrees above which a motion is read back before it begins."""
-_SAY_YES: Final = "Say yes."
 _NOT_DONE: Final = "Okay, I will not do that."
 _ASKED: Final[dict[str, str]] = {
     "length": "How far?",
@@ -64,14 +63,6 @@ _ASKED: Final[dict[str, str]] = {
     "percent": "How many percent?",
     "volume": "How many liters?",
     "mass": "How many kilograms?",
-}
-_UNITS: Final[dict[str, str]] = {
-    "length": "meter",
-    "angle": "degree",
-    "time": "second",
-    "percent": "percent",
-    "volume": "liter",
-    "mass": "kilogram",
 }
 _NAME_WORDS: Final = 4
 """Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
@@ -160,7 +151,7 @@ class _Said:
                 for one in history
                 for call in one.tool_calls
                 for value in call.arguments.values()
-                if _number(value)
+                if is_figure(value)
             ],
             earlier_words=[word for text in earlier for word in words_of(text)],
             names=naming_words((*said, *told, *earlier)),
@@ -304,7 +295,7 @@ class GroundingHook(BaseHook):
         if (
             pending is None
             or not said.text
-            or not said.asked.strip().startswith(pending.question.removesuffix(_SAY_YES).strip())
+            or not said.asked.strip().startswith(pending.question.removesuffix(SAY_YES).strip())
         ):
             return None
         calls = _with_number(pending, said, ctx)
@@ -335,7 +326,7 @@ class GroundingHook(BaseHook):
                     doubt = _doubted_number(at, tool, name, number, said, every)
                     if doubt := doubt or _doubted_way(at, tool, name, number, said, before):
                         yield doubt
-                elif isinstance(value, list) and not all(_is_said(one, said) for one in value if _number(one)):
+                elif isinstance(value, list) and not all(_is_said(one, said) for one in value if is_figure(one)):
                     yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
                 elif (doubt := self._doubted_texts(at, name, value, schema, said)) and not (
                     doubt.texts and _is_of_all(at, name, calls, tool, said)
@@ -369,10 +360,10 @@ class GroundingHook(BaseHook):
             for name, schema in properties.items():
                 number = _number_for(call.arguments.get(name), schema)
                 if tool is not None and tool.traits.motion and number is not None:
-                    told.append(_told(tool, name, number))
+                    told.append(wording(tool, name, number))
                     long = long or abs(number) > self._limit(name)
         text = ", then ".join(told)
-        return f"{text[:1].upper()}{text[1:]}? {_SAY_YES}" if long else ""
+        return f"{text[:1].upper()}{text[1:]}? {SAY_YES}" if long else ""
 
     def _limit(self, name: str) -> float:
         if name in self._limits:
@@ -417,8 +408,8 @@ def _question(doubts: Sequence[_Doubt]) -> str:
 
 
 def _meant(texts: Sequence[str]) -> str:
-    *names, last = map(_with_article, dict.fromkeys(texts))
-    return f"Did you mean {', '.join(names)}{' and ' if names else ''}{last}? {_SAY_YES}"
+    *names, last = map(with_article, dict.fromkeys(texts))
+    return f"Did you mean {', '.join(names)}{' and ' if names else ''}{last}? {SAY_YES}"
 
 
 def _is_of_all(at: int, name: str, calls: Sequence[ToolCall], tool: Tool, said: _Said) -> bool:
@@ -455,7 +446,7 @@ def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[Too
         return None
     if len(said.words) - 1 - (amount.end - amount.start) > _ANSWER_WORDS:
         return None
-    sign = _sign(amount, said.words, None if tool is None else _orientation(tool, doubt.parameter)) or doubt.sign
+    sign = _sign(amount, said.words, None if tool is None else ways_of(tool, doubt.parameter)) or doubt.sign
     return _with(pending.proposed, doubt, _in_unit(amount, doubt.parameter, sign, schema))
 
 
@@ -463,7 +454,7 @@ def _doubted_number(
     at: int, tool: Tool, name: str, value: float, said: _Said, calls: Sequence[ToolCall]
 ) -> _Doubt | None:
     """The doubt about a number; None where it is known where it comes from."""
-    directions = _orientation(tool, name)
+    directions = ways_of(tool, name)
     if unit_of(name) is None and value in counted(said.words):
         return None
     of_this = [amount for amount in said.known if _is(amount, name, value)]
@@ -491,8 +482,7 @@ def _doubted_number(
         amount = offered[0]
         sign = _sign(amount, said.words, directions) or 1
         proposed = _in_unit(amount, name, sign, tool.parameters["properties"][name])
-        told = _told(tool, name, proposed)
-        return _Doubt(at, name, proposed, f"{told[:1].upper()}{told[1:]}? {_SAY_YES}", sign)
+        return _Doubt(at, name, proposed, proposal(tool, name, proposed), sign)
     sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
     unit = unit_of(name)
     question = _ASKED.get(unit[0] if unit else "", f"What {name.replace('_', ' ')} do you mean?")
@@ -508,21 +498,20 @@ def _doubted_way(
     Args:
         before: Tools that are called before.
     """
-    directions = _orientation(tool, name)
+    directions = ways_of(tool, name)
     if directions is None or directions[0][0] != _AHEAD or any(one is not None and _turns(one) for one in before):
         return None
     clauses = [set(clause(said.words, one)) for one in said.amounts if _is(one, name, value)]
     ahead = directions[0][1] | directions[1][1] | _TURNING
     if not clauses or any(ahead & words or not _SIDES & words for words in clauses):
         return None
-    told = _told(tool, name, value)
     proposed = int(value) if value == int(value) else value  # a whole number may be all that the parameter takes
-    return _Doubt(at, name, proposed, f"I can't go to the side. {told[:1].upper()}{told[1:]}? {_SAY_YES}")
+    return _Doubt(at, name, proposed, f"I can't go to the side. {proposal(tool, name, value)}")
 
 
 def _turns(tool: Tool) -> bool:
     """True if a parameter of a tool is a way to the left or right."""
-    ways = (_orientation(tool, name) for name in tool.parameters.get("properties", {}))
+    ways = (ways_of(tool, name) for name in tool.parameters.get("properties", {}))
     return any(way is not None and way[0][0] in _SIDES for way in ways)
 
 
@@ -542,7 +531,7 @@ def _fits(value: float, signs: set[int], directions: Directions | None, said: _S
 def _goes_back(tool: Tool, name: str, value: float, said: _Said, before: Sequence[ToolCall]) -> bool:
     """True if a value takes back what an earlier call does, and "back" was said: "forward two meters and back"."""
     ways = [one.arguments.get(name) for one in before if one.name == tool.name]
-    return _BACK in said.words and any(_number(way) and way == -value for way in ways)
+    return _BACK in said.words and any(is_figure(way) and way == -value for way in ways)
 
 
 def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said, now: Sequence[ToolCall]) -> bool:
@@ -552,9 +541,9 @@ def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said,
         factor: By how much what was done is changed: "half of it back".
         now: Calls of this turn, of which none may have done so.
     """
-    directions = _orientation(tool, name)
+    directions = ways_of(tool, name)
     ways: list[Any] = [one.arguments.get(name) for one in said.earlier_calls if one.name == tool.name]
-    if directions is None or not ways or not _number(ways[-1]) or any(one.name == tool.name for one in now):
+    if directions is None or not ways or not is_figure(ways[-1]) or any(one.name == tool.name for one in now):
         return False
     rounded = _ROUNDED if factor != 1 else _EXACT
     if not math.isfinite(value) or not math.isclose(value, -factor * ways[-1], rel_tol=rounded):
@@ -598,11 +587,6 @@ def _sign(amount: Amount, words: Sequence[str], directions: Directions | None) -
     return told
 
 
-def _orientation(tool: Tool, name: str) -> Directions | None:
-    described = tool.parameters.get("properties", {}).get(name, {}).get("description", "")
-    return orientation(f"{described}; {tool.description}")
-
-
 def _may_be(amount: Amount, name: str) -> bool:
     """True if a parameter may be given by an amount, by their units."""
     unit = unit_of(name)
@@ -626,7 +610,7 @@ def _is(amount: Amount, name: str, value: float) -> bool:
 def _is_used(amount: Amount, calls: Sequence[ToolCall], said: _Said) -> bool:
     """True if any call has an amount, or one that follows from it, as an argument."""
     same = [one for one in said.known if one.start <= amount.start and amount.end <= one.end]
-    numbers = [(name, value) for call in calls for name, value in call.arguments.items() if _number(value)]
+    numbers = [(name, value) for call in calls for name, value in call.arguments.items() if is_figure(value)]
     return any(_is(one, name, float(value)) for one in same for name, value in numbers)
 
 
@@ -636,27 +620,6 @@ def _in_unit(amount: Amount, name: str, sign: int, schema: Mapping[str, Any]) ->
     value = amount.bare if unit is None or not amount.dimension else amount.value / unit[1]
     value = round(sign * value, 3)
     return int(value) if value == int(value) or schema.get("type") == "integer" else value
-
-
-def _told(tool: Tool, name: str, value: float) -> str:
-    """A call as it is read back: "drive back 3 meters"."""
-    directions, unit = _orientation(tool, name), unit_of(name)
-    verb = tool.name.replace("_", " ").replace("-", " ")
-    way = ""
-    if directions is not None and (value < 0 or directions[0][0] != "forward"):
-        way = f" {directions[value < 0][0]}"
-        value = abs(value)
-    number = f"{value:.2f}".rstrip("0").rstrip(".")
-    if unit is None:
-        return f"{verb}, {name.replace('_', ' ')} {number}"
-    word = _UNITS[unit[0]]
-    value *= unit[1]
-    number = f"{value:.2f}".rstrip("0").rstrip(".")
-    return f"{verb}{way} {number} {word}{'' if abs(value) == 1 or word == 'percent' else 's'}"
-
-
-def _with_article(value: str) -> str:
-    return f"the {value}" if value.islower() else value
 
 
 def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
@@ -683,13 +646,9 @@ def _required(tool: Tool) -> Collection[str]:
     return tuple(tool.parameters.get("required", ()))
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _number_for(value: object, schema: Mapping[str, Any]) -> float | None:
     """The number that an argument is, also one that a model wrote as text."""
-    if _number(value):
+    if is_figure(value):
         return float(value)  # type: ignore[arg-type]
     if isinstance(value, str) and schema.get("type") in ("number", "integer"):
         try:

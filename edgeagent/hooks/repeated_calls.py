@@ -11,10 +11,11 @@ from itertools import pairwise, takewhile
 from typing import Any, Final
 
 from edgeagent.context import AgentContext
-from edgeagent.english.amounts import Amount, amounts_of, orientation, sign_of, unit_of
+from edgeagent.english.amounts import Amount, amounts_of, sign_of, unit_of
 from edgeagent.english.asking import continues
 from edgeagent.english.tokens import OTHER_NAMES, alike, is_named, words_of
 from edgeagent.english.word_data import begins_with, is_number, lists
+from edgeagent.hooks.call_wording import is_figure, ways_of
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.hooks.tool_guards import NOT_UNDERSTOOD, changes
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -170,7 +171,7 @@ def _does_as(call: ToolCall, other: ToolCall) -> bool:
 def _contrary(value: Any) -> Any:
     if isinstance(value, bool):
         return not value
-    return -value if isinstance(value, int | float) else value
+    return -value if is_figure(value) else value
 
 
 def _is_told(call: ToolCall, tool: Tool, words: Sequence[str]) -> bool:
@@ -179,10 +180,9 @@ def _is_told(call: ToolCall, tool: Tool, words: Sequence[str]) -> bool:
     for name, value in call.arguments.items():
         if isinstance(value, str) and is_named(value, frozenset(words)):
             return True
-        if not isinstance(value, bool) and isinstance(value, int | float):
-            described = tool.parameters.get("properties", {}).get(name, {}).get("description", "")
-            if way := orientation(f"{described}; {tool.description}"):
-                (_, positive), (_, negative) = way
+        if is_figure(value):
+            if ways := ways_of(tool, name):
+                (_, positive), (_, negative) = ways
                 if sign_of(words, (positive | negative) - _LISTS.no_ways, ()):
                     return True
             if any(_may_be(amount, name) for amount in amounts):
