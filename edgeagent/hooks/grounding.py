@@ -44,8 +44,9 @@ from edgeagent.english.tokens import (
     words_in,
     words_of,
 )
-from edgeagent.english.word_data import is_number, lists
+from edgeagent.english.word_data import begins_with, is_number, lists
 from edgeagent.hooks.call_wording import SAY_YES, is_figure, proposal, ways_of, with_article, wording
+from edgeagent.hooks.contradictions import Contradiction, contradiction
 from edgeagent.hooks.grounded_reply import Retelling, bare
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -73,6 +74,8 @@ _RANGES: Final = frozenset({"to", "through", "until", "till"})
 _EVERY: Final = frozenset({"all", "both", "each", "every", "everything", "everywhere"})
 """Words by which more is meant than the one that a call names."""
 _HANDOFF: Final = "handoff_to_"
+_LESS: Final = lists("follow_ups").phrases("less")
+_COMPARES: Final = lists("follow_ups").compares
 _BACK: Final = "back"
 """The word of a way there and back, whose second call has the other direction."""
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
@@ -229,6 +232,8 @@ class _Pending:
     doubt: _Doubt | None
     proposed: tuple[ToolCall, ...]
     """The calls of the reply, in which the doubtful argument can be exchanged."""
+    contradiction: Contradiction | None = None
+    """The one that was asked about, with its answers."""
 
 
 class GroundingHook(BaseHook):
@@ -240,7 +245,8 @@ class GroundingHook(BaseHook):
     number occurs. A number that was copied without its unit is converted: "1.2 km" is 1200 for ``distance_m``. A short
     text, such as a place, an object or a code, comes from words, results and earlier turns, with its numbers and signs;
     so does each item of a list. What does not is asked about in place of the whole reply: "Drive 100 meters? Say yes.",
-    "How far?". A yes, or a number, to that runs exactly what was asked about, whatever the model makes of it.
+    "How far?". So are calls that contradict their words: both of "the kitchen or the office". A yes, a number or one of
+    the two to that runs exactly what was asked about, whatever the model makes of it.
 
     Args:
         limits: Above which a motion is read back, by parameter and in its unit; 10 m and 720 degrees for others.
@@ -265,15 +271,27 @@ class GroundingHook(BaseHook):
         if self._pending is None and not payload.tool_calls:
             return None
         said = _Said.of(ctx.history())
-        if not said.calls and (answered := self._answered(said, ctx)) is not None:
-            return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
+        begun: tuple[ToolCall, ...] = ()
+        if not said.calls:
+            begun = _begun(self._pending, said)
+            if (answered := self._answered(payload.tool_calls, said, ctx)) is not None:
+                return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
         if not payload.tool_calls:
             return None
-        calls = tuple(_converted(call, said, ctx) for call in payload.tool_calls)
+        if any(
+            (one.name, one.arguments) == (call.name, call.arguments) for one in begun for call in payload.tool_calls
+        ):
+            begun = ()
+        calls = (*begun, *(_converted(call, said, ctx) for call in payload.tool_calls))
         changed = calls != payload.tool_calls
         payload = replace(payload, tool_calls=calls) if changed else payload
         doubts = list(self._doubts(calls, said, ctx))
-        question = _question(doubts) if doubts else self._read_back(calls, ctx)
+        contradicted = _contradiction(calls, said, ctx)
+        if contradicted is not None and not (doubts and contradicted.choices):
+            question = contradicted.question
+        else:
+            contradicted = None
+            question = _question(doubts) if doubts else self._read_back(calls, ctx)
         if not question:
             return HookResult.replace(payload) if changed else None
         if doubts and len(calls) == 1 and isinstance(doubts[0].value, str) and _EVERY.intersection(said.words):
@@ -283,31 +301,41 @@ class GroundingHook(BaseHook):
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
             return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         question = " ".join([*told.sentences(), question])
-        self._pending = _pending(question, calls, doubts)
+        if contradicted is not None:
+            self._pending = _Pending(question, None, None, calls, contradicted)
+        else:
+            self._pending = _pending(question, calls, doubts) if doubts else self._of_way(question, calls, ctx)
         logger.info("asked about %s: %s", ", ".join(call.name for call in calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def _answered(self, said: _Said, ctx: AgentContext) -> tuple[str, tuple[ToolCall, ...]] | None:
-        """Returns the text and the calls of a reply, as an answer to the open question makes them."""
+    def _answered(
+        self, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext
+    ) -> tuple[str, tuple[ToolCall, ...]] | None:
+        """Returns the text and the calls of a reply, as an answer to the open question makes them; None where it is no
+        answer, or one that the model's own calls correct: "no, the keys"."""
         pending, self._pending = self._pending, None
-        if (
-            pending is None
-            or not said.text
-            or not said.asked.strip().startswith(pending.question.removesuffix(SAY_YES).strip())
-        ):
+        if pending is None or not _is_asked(pending, said):
             return None
-        calls = _with_number(pending, said, ctx)
-        if calls is not None:
-            if question := self._read_back(calls, ctx):
-                self._pending = _pending(question, calls, ())
-                return question, ()
-            return "", calls
         answer = yes_or_no(said.text)
+        if pending.contradiction is not None:
+            if chosen := _chosen(pending, pending.contradiction, said):
+                return "", chosen
+            if answer:  # to a question that has no yes
+                self._pending = pending
+                return pending.question, ()
+        numbered = _with_number(pending, said, ctx)
+        if numbered is not None:
+            if question := self._read_back(numbered, ctx):
+                self._pending = self._of_way(question, numbered, ctx)
+                return question, ()
+            return "", numbered
         if answer and pending.calls is not None:
             return "", pending.calls
-        return (_NOT_DONE, ()) if answer is False and len(words_of(said.text)) <= _ANSWER_WORDS else None
+        if answer is not False or len(words_of(said.text)) > _ANSWER_WORDS or _corrects(calls, said):
+            return None
+        return _NOT_DONE, ()
 
     # --- doubts -----------------------------------------------------------------------------------------------------
 
@@ -365,6 +393,17 @@ class GroundingHook(BaseHook):
         text = ", then ".join(told)
         return f"{text[:1].upper()}{text[1:]}? {SAY_YES}" if long else ""
 
+    def _of_way(self, question: str, calls: tuple[ToolCall, ...], ctx: AgentContext) -> _Pending:
+        """The question about a long way, whose number an answer may exchange where it is the only one: "no, 3"."""
+        long = [
+            _Doubt(at, name, number, question, -1 if number < 0 else 1)
+            for at, call in enumerate(calls)
+            if (tool := ctx.tool_of(call)) is not None and tool.traits.motion
+            for name, schema in tool.parameters.get("properties", {}).items()
+            if (number := _number_for(call.arguments.get(name), schema)) is not None and abs(number) > self._limit(name)
+        ]
+        return _Pending(question, calls, long[0] if len(long) == 1 else None, calls)
+
     def _limit(self, name: str) -> float:
         if name in self._limits:
             return self._limits[name]
@@ -389,8 +428,46 @@ def _converted(call: ToolCall, said: _Said, ctx: AgentContext) -> ToolCall:
     return replace(call, arguments={**call.arguments, **changed}, raw=None) if changed else call
 
 
+def _is_asked(pending: _Pending, said: _Said) -> bool:
+    """True if what is said now may answer an open question."""
+    return bool(said.text) and said.asked.strip().startswith(pending.question.removesuffix(SAY_YES).strip())
+
+
+def _corrects(calls: Sequence[ToolCall], said: _Said) -> bool:
+    """True if calls take what is named beside a no: "no, the keys"."""
+    texts = (value for call in calls for value in call.arguments.values() if isinstance(value, str))
+    words = frozenset(said.words)
+    return not NEGATIONS.search(said.text) and any(is_named(text, words) for text in texts)
+
+
+def _chosen(pending: _Pending, contradicted: Contradiction, said: _Said) -> tuple[ToolCall, ...]:
+    """The calls of the only choice that an answer names, or of all at "both"; nothing where it names another number."""
+    if NEGATIONS.search(said.text) or said.amounts:
+        return ()
+    words = frozenset(said.words)
+    named = [one for one in contradicted.choices if is_named(one.name, words, one.words)]
+    if not named and _EVERY & words:
+        return pending.proposed
+    return named[0].calls if len(named) == 1 else ()
+
+
+def _begun(pending: _Pending | None, said: _Said) -> tuple[ToolCall, ...]:
+    """The calls that come before those of a place, where it was asked for: "Where should I come back to?"."""
+    if pending is None or pending.contradiction is None or not _is_asked(pending, said):
+        return ()
+    other = lists("classes").verbs & set(said.words) - lists("follow_ups").comes_back
+    return () if other or yes_or_no(said.text) is not None else pending.contradiction.begun
+
+
+def _contradiction(calls: Sequence[ToolCall], said: _Said, ctx: AgentContext) -> Contradiction | None:
+    if said.calls:
+        return None
+    called = [(call, tool) for call in calls if (tool := ctx.tool_of(call)) is not None]
+    return contradiction(called, said.words, said.amounts)
+
+
 def _pending(question: str, calls: tuple[ToolCall, ...], doubts: Sequence[_Doubt]) -> _Pending:
-    if not doubts or (len(doubts) > 1 and all(one.texts for one in doubts)):
+    if len(doubts) > 1 and all(one.texts for one in doubts):
         return _Pending(question, calls, None, calls)
     doubt = doubts[0] if len(doubts) == 1 else None
     if doubt is None:
@@ -457,6 +534,9 @@ def _doubted_number(
     directions = ways_of(tool, name)
     if unit_of(name) is None and value in counted(said.words):
         return None
+    if directions is not None and _goes_on(tool, name, value, said):
+        back = int(-value) if value == int(value) else -value
+        return _Doubt(at, name, back, proposal(tool, name, back), -1 if value > 0 else 1)
     of_this = [amount for amount in said.known if _is(amount, name, value)]
     if not of_this and _changes_last(tool, name, value, said):
         return None
@@ -472,7 +552,9 @@ def _doubted_number(
         usual = usual or is_bearing(value, name, said.words)
         before = any(_is(one, name, value) or _is(one, name, value / factor) for one in said.earlier)
         sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
-        if (usual or before) and _fits(value, {sign}, directions, said):
+        # "drive at 0.5 m/s" is no way of half a meter; "take one step" may be one of a meter
+        copied = any(one.dimension == "other" and one.bare == abs(value) != 1 for one in said.amounts)
+        if (usual or before) and not copied and _fits(value, {sign}, directions, said):
             return None
         if _takes_back(tool, name, value, factor, said, calls[: len(said.calls) + at]):
             return None
@@ -532,6 +614,15 @@ def _goes_back(tool: Tool, name: str, value: float, said: _Said, before: Sequenc
     """True if a value takes back what an earlier call does, and "back" was said: "forward two meters and back"."""
     ways = [one.arguments.get(name) for one in before if one.name == tool.name]
     return _BACK in said.words and any(is_figure(way) and way == -value for way in ways)
+
+
+def _goes_on(tool: Tool, name: str, value: float, said: _Said) -> bool:
+    """True if a value does more of what the last call of earlier turns did, where less was said: "a bit less"."""
+    if not said.earlier_calls or said.earlier_calls[-1].name != tool.name or said.calls:
+        return False
+    way: Any = said.earlier_calls[-1].arguments.get(name)
+    less = any(begins_with(said.words[at:], _LESS) for at in range(len(said.words)))
+    return is_figure(way) and way * value > 0 and less and not _COMPARES & set(said.words)
 
 
 def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said, now: Sequence[ToolCall]) -> bool:
