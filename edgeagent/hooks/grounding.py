@@ -286,6 +286,8 @@ class GroundingHook(BaseHook):
         changed = calls != payload.tool_calls
         payload = replace(payload, tool_calls=calls) if changed else payload
         doubts = list(self._doubts(calls, said, ctx))
+        if len(doubts) == 1 and not _may_mean(doubts[0], ctx.tool_of(calls[doubts[0].call]), said):
+            doubts = [replace(doubts[0], value=None, question=_which(doubts[0].parameter), texts=())]
         contradicted = _contradiction(calls, said, ctx)
         if contradicted is not None and not (doubts and contradicted.choices):
             question = contradicted.question
@@ -355,7 +357,7 @@ class GroundingHook(BaseHook):
                     if doubt := doubt or _doubted_way(at, tool, name, number, said, before):
                         yield doubt
                 elif isinstance(value, list) and not all(_is_said(one, said) for one in value if is_figure(one)):
-                    yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
+                    yield _Doubt(at, name, None, _which(name))
                 elif (doubt := self._doubted_texts(at, name, value, schema, said)) and not (
                     doubt.texts and _is_of_all(at, name, calls, tool, said)
                 ):
@@ -484,9 +486,25 @@ def _question(doubts: Sequence[_Doubt]) -> str:
     return doubts[0].question
 
 
+def _which(parameter: str) -> str:
+    return f"Which {parameter.replace('_', ' ')} do you mean?"
+
+
 def _meant(texts: Sequence[str]) -> str:
     *names, last = map(with_article, dict.fromkeys(texts))
     return f"Did you mean {', '.join(names)}{' and ' if names else ''}{last}? {SAY_YES}"
+
+
+def _may_mean(doubt: _Doubt, tool: Tool | None, said: _Said) -> bool:
+    """True if any word may have meant a name that nobody said: "fone", but none of "turn the light on". One of a few
+    values may be meant by any."""
+    schema = {} if tool is None else tool.parameters.get("properties", {}).get(doubt.parameter, {})
+    classes = lists("classes")
+    if tool is None or not doubt.texts or said.calls or "enum" in schema or doubt.parameter in classes.function_words:
+        return True
+    known = classes.function_words | classes.verbs | classes.directions | classes.endings
+    known |= words_in((tool.name.replace("_", " "), tool.description))
+    return any(not (word in known or is_number(word)) for word in said.words)
 
 
 def _is_of_all(at: int, name: str, calls: Sequence[ToolCall], tool: Tool, said: _Said) -> bool:

@@ -449,6 +449,22 @@ def test_a_name_beside_a_no_is_a_correction(answer: str, then: Any, done: list[A
 
 
 @pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("stay here and go there", "Which place do you mean?"),
+        ("drive over there", "Which place do you mean?"),
+        ("go to the chapel", "Did you mean the office? Say yes."),
+        ("go where we eat", "Did you mean the office? Say yes."),
+    ],
+)
+def test_a_name_is_only_offered_where_a_word_may_have_meant_it(text: str, question: str) -> None:
+    robot = Robot([call("go_to", place="office")], [call("go_to", place="kitchen")], "Done.")
+    assert robot.hear(text).reply == question
+    robot.hear("the kitchen")
+    assert robot.done == [("go_to", "kitchen")]
+
+
+@pytest.mark.parametrize(
     ("first", "done", "then", "wanted", "answer", "last"),
     [
         ("turn left", call("turn", angle_deg=90), "a bit less", call("turn", angle_deg=15), "yes", ("turn", -15)),
