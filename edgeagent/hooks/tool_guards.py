@@ -15,6 +15,7 @@ from typing import Final
 
 from edgeagent.context import AgentContext
 from edgeagent.english.amounts import unit_of
+from edgeagent.english.answers import is_backchannel
 from edgeagent.english.asking import asks_about_facts, continues, is_for_later, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, StopPhrases
@@ -73,7 +74,8 @@ class TalkGuardHook(BaseHook):
         english_only: The model knows no other language: one is answered with "I only understand English.", what has no
             words at all with ``answer``, and unknown words of no known language with both, without asking the model.
             Where the model itself says the former of an English text, ``answer`` takes the place of its reply. A stop
-            that such a model calls at "continue", while nothing moves, is answered in words.
+            that such a model calls at "continue", while nothing moves, is answered in words. Where the model says no
+            more than "I see." to a command that is not for now, it says that it can't do it later.
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
             no such answer, because it may tell of what was not done.
     """
@@ -115,7 +117,7 @@ class TalkGuardHook(BaseHook):
     def releases(self, ctx: AgentContext, text: str) -> bool:
         if not self._english_only:
             return not self._wording
-        return not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])
+        return not self._later and not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])
 
     def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
         """Somebody says this to the model.
@@ -170,6 +172,9 @@ class TalkGuardHook(BaseHook):
         if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
             stops = tuple(call for call in payload.tool_calls if call.name == _STOP)
             return HookResult.replace(replace(payload, text="" if stops else NOT_LATER, tool_calls=stops))
+        asks_later = self._english_only and self._later and not self._talk
+        if asks_later and isinstance(payload, AfterLLM) and _only_acknowledges(payload, ctx):
+            return HookResult.replace(replace(payload, text=NOT_LATER))
         kept = self._is_unasked(tools) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
             self._wording = True
@@ -215,6 +220,13 @@ class TalkGuardHook(BaseHook):
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
     """The tools that a reply calls, before any of them starts."""
     return [tool for call in reply.tool_calls if (tool := ctx.tool_of(call)) is not None]
+
+
+def _only_acknowledges(reply: AfterLLM, ctx: AgentContext) -> bool:
+    """True for a first reply that does nothing and says no more than "I see."."""
+    history = ctx.history()
+    first = bool(history) and history[-1].role == "user" and not reply.tool_calls
+    return first and is_backchannel(words_of(reply.text))
 
 
 def _waits(tool: Tool) -> bool:
