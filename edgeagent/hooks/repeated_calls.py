@@ -23,6 +23,7 @@ from edgeagent.tools import Tool
 
 _LISTS: Final = lists("follow_ups")
 _TOGETHER: Final = _LISTS.phrases("cues_together")
+_ALONE: Final = _LISTS.phrases("cues_alone")
 _EMPTY: Final = lists("classes").function_words | _LISTS.idle
 """Words that say nothing of what is asked for."""
 _WAYS: Final = lists("amounts")
@@ -205,7 +206,7 @@ def _has_cue(words: Sequence[str]) -> bool:
     """True if words ask for what was done before, whatever that was."""
     if _LISTS.cues & set(words) or _LISTS.cues_at_the_end & set(words[-1:]):
         return True
-    if any(one.dimension == "times" for one in amounts_of(words)):
+    if tuple(words) in _ALONE or any(one.dimension == "times" for one in amounts_of(words)):
         return True
     return any(begins_with(words[at:], _TOGETHER) for at in range(len(words)))
 

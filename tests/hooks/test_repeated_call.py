@@ -182,6 +182,7 @@ def test_what_new_words_do_not_ask_for_is_not_done_again(first: Any, then: str, 
         (ON, "the kitchen one too", ON),
         (WAVE, "a wave, please", WAVE),
         (WAVE, "showtime", WAVE),
+        (WAVE, "after me", WAVE),
     ],
 )
 def test_what_new_words_ask_for_is_done_again(first: Any, then: str, repeated: Any) -> None:
