@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from edgeagent.english.amounts import Directions, orientation, unit_of
+from edgeagent.english.word_data import lists
 from edgeagent.tools import Tool
 
+_WAYS: Final = lists("amounts")
+_DIRECTIONS: Final = _WAYS.left | _WAYS.right | _WAYS.up | _WAYS.down | _WAYS.forward
 SAY_YES: Final = "Say yes."
 _UNITS: Final[dict[str, str]] = {
     "length": "meter",
@@ -53,5 +56,5 @@ def proposal(tool: Tool, name: str, value: float) -> str:
 
 
 def with_article(name: str) -> str:
-    """A name as it is asked about: "the kitchen"."""
-    return f"the {name}" if name.islower() else name
+    """A name as it is asked about: "the kitchen", but "left" and "A-17"."""
+    return f"the {name}" if name.islower() and name not in _DIRECTIONS else name

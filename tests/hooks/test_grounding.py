@@ -577,7 +577,7 @@ def test_the_other_side_is_the_contrary_of_what_was_done(then: str, asked: bool)
     replies = ([call("look", direction="left")], "Done.", [call("look", direction="right")], "Done.")
     session = Session(Agent("robi", llm=ScriptedLLM(*replies), tools=[look], hooks=[GroundingHook()]))
     session.step("look left")
-    assert (session.step(then).reply == "Did you mean the right? Say yes.") is asked
+    assert (session.step(then).reply == "Did you mean right? Say yes.") is asked
     assert looked == (["left"] if asked else ["left", "right"])
 
 
