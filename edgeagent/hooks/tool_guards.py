@@ -58,7 +58,8 @@ def changes(tool: Tool) -> bool:
 class TalkGuardHook(BaseHook):
     """Keeps tools from what asks for nothing, such as "the coffee is cold", "go to the kitchen never", a number or an
     emoji alone: a run that calls one ends with an answer, or goes on in the model's own words. Keeps a small model from
-    doing now what was asked for later, "go to the kitchen tomorrow": it says so.
+    doing now what was asked for later, "go to the kitchen tomorrow": it says so,
+    also where one that knows English alone says no more than "I see.".
 
     What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
     changed text is judged itself, if what was said last asks for nothing.
@@ -74,8 +75,7 @@ class TalkGuardHook(BaseHook):
         english_only: The model knows no other language: one is answered with "I only understand English.", what has no
             words at all with ``answer``, and unknown words of no known language with both, without asking the model.
             Where the model itself says the former of an English text, ``answer`` takes the place of its reply. A stop
-            that such a model calls at "continue", while nothing moves, is answered in words. Where the model says no
-            more than "I see." to a command that is not for now, it says that it can't do it later.
+            that such a model calls at "continue", while nothing moves, is answered in words.
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
             no such answer, because it may tell of what was not done.
     """
