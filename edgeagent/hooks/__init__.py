@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from edgeagent.hooks.grounding import GroundingHook
     from edgeagent.hooks.memory import MemoryHook
     from edgeagent.hooks.pii_redaction import PIIHook
+    from edgeagent.hooks.repeated_calls import RepeatedCallHook
     from edgeagent.hooks.run_guards import LoopDetectorHook, TokenBudgetHook, ToolOutputCapHook
     from edgeagent.hooks.run_records import AuditLogHook, PersistSessionHook
-    from edgeagent.hooks.slm import EchoedPayloadHook, RepeatedCallHook, SchemaRetryHook, default_slm_hooks
+    from edgeagent.hooks.slm import EchoedPayloadHook, SchemaRetryHook, default_slm_hooks
     from edgeagent.hooks.timing import EchoingHook, TimingHook
     from edgeagent.hooks.tool_guards import PlanModeHook, SafetyGuardrailHook, TalkGuardHook
 
@@ -77,9 +78,10 @@ __getattr__ = front(
         "hook": "HookChain HookError UNSAFE",
         "memory": "FACT_CHARS MemoryHook",
         "pii_redaction": "PIIHook",
+        "repeated_calls": "RepeatedCallHook",
         "run_guards": "LoopDetectorHook SPENT TokenBudgetHook ToolOutputCapHook",
         "run_records": "AuditLogHook PersistSessionHook",
-        "slm": "EchoedPayloadHook RepeatedCallHook SchemaRetryHook default_slm_hooks",
+        "slm": "EchoedPayloadHook SchemaRetryHook default_slm_hooks",
         "timing": "EchoingHook TimingHook",
         "tool_guards": """
             I_WAIT NOT_DONE NOT_LATER NOT_UNDERSTOOD ONLY_ENGLISH PlanModeHook SafetyGuardrailHook TalkGuardHook changes

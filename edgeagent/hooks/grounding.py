@@ -27,7 +27,6 @@ from edgeagent.english.amounts import (
     in_units_of,
     is_bearing,
     is_usual,
-    orientation,
     said_times,
     sign_of,
     unit_of,
@@ -45,7 +44,9 @@ from edgeagent.english.tokens import (
     words_in,
     words_of,
 )
-from edgeagent.english.word_data import is_number, lists
+from edgeagent.english.word_data import begins_with, is_number, lists
+from edgeagent.hooks.call_wording import SAY_YES, is_figure, proposal, ways_of, with_article, wording
+from edgeagent.hooks.contradictions import Contradiction, contradiction
 from edgeagent.hooks.grounded_reply import Retelling, bare
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
@@ -55,7 +56,6 @@ logger = logging.getLogger(__name__)
 
 LIMITS: Final[dict[str, float]] = {"length": 10.0, "angle": 720.0}
 """Meters and degrees above which a motion is read back before it begins."""
-_SAY_YES: Final = "Say yes."
 _NOT_DONE: Final = "Okay, I will not do that."
 _ASKED: Final[dict[str, str]] = {
     "length": "How far?",
@@ -64,14 +64,6 @@ _ASKED: Final[dict[str, str]] = {
     "percent": "How many percent?",
     "volume": "How many liters?",
     "mass": "How many kilograms?",
-}
-_UNITS: Final[dict[str, str]] = {
-    "length": "meter",
-    "angle": "degree",
-    "time": "second",
-    "percent": "percent",
-    "volume": "liter",
-    "mass": "kilogram",
 }
 _NAME_WORDS: Final = 4
 """Words of the longest text that is taken for a name; a longer one is prose, which a model words itself."""
@@ -82,6 +74,8 @@ _RANGES: Final = frozenset({"to", "through", "until", "till"})
 _EVERY: Final = frozenset({"all", "both", "each", "every", "everything", "everywhere"})
 """Words by which more is meant than the one that a call names."""
 _HANDOFF: Final = "handoff_to_"
+_LESS: Final = lists("follow_ups").phrases("less")
+_COMPARES: Final = lists("follow_ups").compares
 _BACK: Final = "back"
 """The word of a way there and back, whose second call has the other direction."""
 _SOUNDS_LIKE: Final = {word: number for word, number in lists("heard").table("sounds_like").items() if word != "for"}
@@ -160,7 +154,7 @@ class _Said:
                 for one in history
                 for call in one.tool_calls
                 for value in call.arguments.values()
-                if _number(value)
+                if is_figure(value)
             ],
             earlier_words=[word for text in earlier for word in words_of(text)],
             names=naming_words((*said, *told, *earlier)),
@@ -238,6 +232,8 @@ class _Pending:
     doubt: _Doubt | None
     proposed: tuple[ToolCall, ...]
     """The calls of the reply, in which the doubtful argument can be exchanged."""
+    contradiction: Contradiction | None = None
+    """The one that was asked about, with its answers."""
 
 
 class GroundingHook(BaseHook):
@@ -249,7 +245,8 @@ class GroundingHook(BaseHook):
     number occurs. A number that was copied without its unit is converted: "1.2 km" is 1200 for ``distance_m``. A short
     text, such as a place, an object or a code, comes from words, results and earlier turns, with its numbers and signs;
     so does each item of a list. What does not is asked about in place of the whole reply: "Drive 100 meters? Say yes.",
-    "How far?". A yes, or a number, to that runs exactly what was asked about, whatever the model makes of it.
+    "How far?". So are calls that contradict their words: both of "the kitchen or the office". A yes, a number or one of
+    the two to that runs exactly what was asked about, whatever the model makes of it.
 
     Args:
         limits: Above which a motion is read back, by parameter and in its unit; 10 m and 720 degrees for others.
@@ -274,15 +271,29 @@ class GroundingHook(BaseHook):
         if self._pending is None and not payload.tool_calls:
             return None
         said = _Said.of(ctx.history())
-        if not said.calls and (answered := self._answered(said, ctx)) is not None:
-            return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
+        begun: tuple[ToolCall, ...] = ()
+        if not said.calls:
+            begun = _begun(self._pending, said)
+            if (answered := self._answered(payload.tool_calls, said, ctx)) is not None:
+                return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
         if not payload.tool_calls:
             return None
-        calls = tuple(_converted(call, said, ctx) for call in payload.tool_calls)
+        if any(
+            (one.name, one.arguments) == (call.name, call.arguments) for one in begun for call in payload.tool_calls
+        ):
+            begun = ()
+        calls = (*begun, *(_converted(call, said, ctx) for call in payload.tool_calls))
         changed = calls != payload.tool_calls
         payload = replace(payload, tool_calls=calls) if changed else payload
         doubts = list(self._doubts(calls, said, ctx))
-        question = _question(doubts) if doubts else self._read_back(calls, ctx)
+        if len(doubts) == 1 and not _may_mean(doubts[0], ctx.tool_of(calls[doubts[0].call]), said):
+            doubts = [replace(doubts[0], value=None, question=_which(doubts[0].parameter), texts=())]
+        contradicted = _contradiction(calls, said, ctx)
+        if contradicted is not None and not (doubts and contradicted.choices):
+            question = contradicted.question
+        else:
+            contradicted = None
+            question = _question(doubts) if doubts else self._read_back(calls, ctx)
         if not question:
             return HookResult.replace(payload) if changed else None
         if doubts and len(calls) == 1 and isinstance(doubts[0].value, str) and _EVERY.intersection(said.words):
@@ -292,31 +303,41 @@ class GroundingHook(BaseHook):
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
             return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         question = " ".join([*told.sentences(), question])
-        self._pending = _pending(question, calls, doubts)
+        if contradicted is not None:
+            self._pending = _Pending(question, None, None, calls, contradicted)
+        else:
+            self._pending = _pending(question, calls, doubts) if doubts else self._of_way(question, calls, ctx)
         logger.info("asked about %s: %s", ", ".join(call.name for call in calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def _answered(self, said: _Said, ctx: AgentContext) -> tuple[str, tuple[ToolCall, ...]] | None:
-        """Returns the text and the calls of a reply, as an answer to the open question makes them."""
+    def _answered(
+        self, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext
+    ) -> tuple[str, tuple[ToolCall, ...]] | None:
+        """Returns the text and the calls of a reply, as an answer to the open question makes them; None where it is no
+        answer, or one that the model's own calls correct: "no, the keys"."""
         pending, self._pending = self._pending, None
-        if (
-            pending is None
-            or not said.text
-            or not said.asked.strip().startswith(pending.question.removesuffix(_SAY_YES).strip())
-        ):
+        if pending is None or not _is_asked(pending, said):
             return None
-        calls = _with_number(pending, said, ctx)
-        if calls is not None:
-            if question := self._read_back(calls, ctx):
-                self._pending = _pending(question, calls, ())
-                return question, ()
-            return "", calls
         answer = yes_or_no(said.text)
+        if pending.contradiction is not None:
+            if chosen := _chosen(pending, pending.contradiction, said):
+                return "", chosen
+            if answer:  # to a question that has no yes
+                self._pending = pending
+                return pending.question, ()
+        numbered = _with_number(pending, said, ctx)
+        if numbered is not None:
+            if question := self._read_back(numbered, ctx):
+                self._pending = self._of_way(question, numbered, ctx)
+                return question, ()
+            return "", numbered
         if answer and pending.calls is not None:
             return "", pending.calls
-        return (_NOT_DONE, ()) if answer is False and len(words_of(said.text)) <= _ANSWER_WORDS else None
+        if answer is not False or len(words_of(said.text)) > _ANSWER_WORDS or _corrects(calls, said):
+            return None
+        return _NOT_DONE, ()
 
     # --- doubts -----------------------------------------------------------------------------------------------------
 
@@ -335,8 +356,8 @@ class GroundingHook(BaseHook):
                     doubt = _doubted_number(at, tool, name, number, said, every)
                     if doubt := doubt or _doubted_way(at, tool, name, number, said, before):
                         yield doubt
-                elif isinstance(value, list) and not all(_is_said(one, said) for one in value if _number(one)):
-                    yield _Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
+                elif isinstance(value, list) and not all(_is_said(one, said) for one in value if is_figure(one)):
+                    yield _Doubt(at, name, None, _which(name))
                 elif (doubt := self._doubted_texts(at, name, value, schema, said)) and not (
                     doubt.texts and _is_of_all(at, name, calls, tool, said)
                 ):
@@ -369,10 +390,21 @@ class GroundingHook(BaseHook):
             for name, schema in properties.items():
                 number = _number_for(call.arguments.get(name), schema)
                 if tool is not None and tool.traits.motion and number is not None:
-                    told.append(_told(tool, name, number))
+                    told.append(wording(tool, name, number))
                     long = long or abs(number) > self._limit(name)
         text = ", then ".join(told)
-        return f"{text[:1].upper()}{text[1:]}? {_SAY_YES}" if long else ""
+        return f"{text[:1].upper()}{text[1:]}? {SAY_YES}" if long else ""
+
+    def _of_way(self, question: str, calls: tuple[ToolCall, ...], ctx: AgentContext) -> _Pending:
+        """The question about a long way, whose number an answer may exchange where it is the only one: "no, 3"."""
+        long = [
+            _Doubt(at, name, number, question, -1 if number < 0 else 1)
+            for at, call in enumerate(calls)
+            if (tool := ctx.tool_of(call)) is not None and tool.traits.motion
+            for name, schema in tool.parameters.get("properties", {}).items()
+            if (number := _number_for(call.arguments.get(name), schema)) is not None and abs(number) > self._limit(name)
+        ]
+        return _Pending(question, calls, long[0] if len(long) == 1 else None, calls)
 
     def _limit(self, name: str) -> float:
         if name in self._limits:
@@ -398,8 +430,46 @@ def _converted(call: ToolCall, said: _Said, ctx: AgentContext) -> ToolCall:
     return replace(call, arguments={**call.arguments, **changed}, raw=None) if changed else call
 
 
+def _is_asked(pending: _Pending, said: _Said) -> bool:
+    """True if what is said now may answer an open question."""
+    return bool(said.text) and said.asked.strip().startswith(pending.question.removesuffix(SAY_YES).strip())
+
+
+def _corrects(calls: Sequence[ToolCall], said: _Said) -> bool:
+    """True if calls take what is named beside a no: "no, the keys"."""
+    texts = (value for call in calls for value in call.arguments.values() if isinstance(value, str))
+    words = frozenset(said.words)
+    return not NEGATIONS.search(said.text) and any(is_named(text, words) for text in texts)
+
+
+def _chosen(pending: _Pending, contradicted: Contradiction, said: _Said) -> tuple[ToolCall, ...]:
+    """The calls of the only choice that an answer names, or of all at "both"; nothing where it names another number."""
+    if NEGATIONS.search(said.text) or said.amounts:
+        return ()
+    words = frozenset(said.words)
+    named = [one for one in contradicted.choices if is_named(one.name, words, one.words)]
+    if not named and _EVERY & words:
+        return pending.proposed
+    return named[0].calls if len(named) == 1 else ()
+
+
+def _begun(pending: _Pending | None, said: _Said) -> tuple[ToolCall, ...]:
+    """The calls that come before those of a place, where it was asked for: "Where should I come back to?"."""
+    if pending is None or pending.contradiction is None or not _is_asked(pending, said):
+        return ()
+    other = lists("classes").verbs & set(said.words) - lists("follow_ups").comes_back
+    return () if other or yes_or_no(said.text) is not None else pending.contradiction.begun
+
+
+def _contradiction(calls: Sequence[ToolCall], said: _Said, ctx: AgentContext) -> Contradiction | None:
+    if said.calls:
+        return None
+    called = [(call, tool) for call in calls if (tool := ctx.tool_of(call)) is not None]
+    return contradiction(called, said.words, said.amounts)
+
+
 def _pending(question: str, calls: tuple[ToolCall, ...], doubts: Sequence[_Doubt]) -> _Pending:
-    if not doubts or (len(doubts) > 1 and all(one.texts for one in doubts)):
+    if len(doubts) > 1 and all(one.texts for one in doubts):
         return _Pending(question, calls, None, calls)
     doubt = doubts[0] if len(doubts) == 1 else None
     if doubt is None:
@@ -416,9 +486,25 @@ def _question(doubts: Sequence[_Doubt]) -> str:
     return next((one for one in doubts if one.value is None), doubts[0]).question
 
 
+def _which(parameter: str) -> str:
+    return f"Which {parameter.replace('_', ' ')} do you mean?"
+
+
 def _meant(texts: Sequence[str]) -> str:
-    *names, last = map(_with_article, dict.fromkeys(texts))
-    return f"Did you mean {', '.join(names)}{' and ' if names else ''}{last}? {_SAY_YES}"
+    *names, last = map(with_article, dict.fromkeys(texts))
+    return f"Did you mean {', '.join(names)}{' and ' if names else ''}{last}? {SAY_YES}"
+
+
+def _may_mean(doubt: _Doubt, tool: Tool | None, said: _Said) -> bool:
+    """True if any word may have meant a name that nobody said: "fone", but none of "turn the light on". One of a few
+    values may be meant by any."""
+    schema = {} if tool is None else tool.parameters.get("properties", {}).get(doubt.parameter, {})
+    classes = lists("classes")
+    if tool is None or not doubt.texts or said.calls or "enum" in schema or doubt.parameter in classes.function_words:
+        return True
+    known = classes.function_words | classes.verbs | classes.directions | classes.endings
+    known |= words_in((tool.name.replace("_", " "), tool.description))
+    return any(not (word in known or is_number(word)) for word in said.words)
 
 
 def _is_of_all(at: int, name: str, calls: Sequence[ToolCall], tool: Tool, said: _Said) -> bool:
@@ -455,7 +541,7 @@ def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[Too
         return None
     if len(said.words) - 1 - (amount.end - amount.start) > _ANSWER_WORDS:
         return None
-    sign = _sign(amount, said.words, None if tool is None else _orientation(tool, doubt.parameter)) or doubt.sign
+    sign = _sign(amount, said.words, None if tool is None else ways_of(tool, doubt.parameter)) or doubt.sign
     return _with(pending.proposed, doubt, _in_unit(amount, doubt.parameter, sign, schema))
 
 
@@ -463,9 +549,12 @@ def _doubted_number(
     at: int, tool: Tool, name: str, value: float, said: _Said, calls: Sequence[ToolCall]
 ) -> _Doubt | None:
     """The doubt about a number; None where it is known where it comes from."""
-    directions = _orientation(tool, name)
+    directions = ways_of(tool, name)
     if unit_of(name) is None and value in counted(said.words):
         return None
+    if directions is not None and _goes_on(tool, name, value, said):
+        back = int(-value) if value == int(value) else -value
+        return _Doubt(at, name, back, proposal(tool, name, back), -1 if value > 0 else 1)
     of_this = [amount for amount in said.known if _is(amount, name, value)]
     if not of_this and _changes_last(tool, name, value, said):
         return None
@@ -481,7 +570,9 @@ def _doubted_number(
         usual = usual or is_bearing(value, name, said.words)
         before = any(_is(one, name, value) or _is(one, name, value / factor) for one in said.earlier)
         sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
-        if (usual or before) and _fits(value, {sign}, directions, said):
+        # "drive at 0.5 m/s" is no way of half a meter; "take one step" may be one of a meter
+        copied = any(one.dimension == "other" and one.bare == abs(value) != 1 for one in said.amounts)
+        if (usual or before) and not copied and _fits(value, {sign}, directions, said):
             return None
         if _takes_back(tool, name, value, factor, said, calls[: len(said.calls) + at]):
             return None
@@ -491,8 +582,7 @@ def _doubted_number(
         amount = offered[0]
         sign = _sign(amount, said.words, directions) or 1
         proposed = _in_unit(amount, name, sign, tool.parameters["properties"][name])
-        told = _told(tool, name, proposed)
-        return _Doubt(at, name, proposed, f"{told[:1].upper()}{told[1:]}? {_SAY_YES}", sign)
+        return _Doubt(at, name, proposed, proposal(tool, name, proposed), sign)
     sign = 0 if directions is None else sign_of(said.words, directions[0][1], directions[1][1])
     unit = unit_of(name)
     question = _ASKED.get(unit[0] if unit else "", f"What {name.replace('_', ' ')} do you mean?")
@@ -508,21 +598,20 @@ def _doubted_way(
     Args:
         before: Tools that are called before.
     """
-    directions = _orientation(tool, name)
+    directions = ways_of(tool, name)
     if directions is None or directions[0][0] != _AHEAD or any(one is not None and _turns(one) for one in before):
         return None
     clauses = [set(clause(said.words, one)) for one in said.amounts if _is(one, name, value)]
     ahead = directions[0][1] | directions[1][1] | _TURNING
     if not clauses or any(ahead & words or not _SIDES & words for words in clauses):
         return None
-    told = _told(tool, name, value)
     proposed = int(value) if value == int(value) else value  # a whole number may be all that the parameter takes
-    return _Doubt(at, name, proposed, f"I can't go to the side. {told[:1].upper()}{told[1:]}? {_SAY_YES}")
+    return _Doubt(at, name, proposed, f"I can't go to the side. {proposal(tool, name, value)}")
 
 
 def _turns(tool: Tool) -> bool:
     """True if a parameter of a tool is a way to the left or right."""
-    ways = (_orientation(tool, name) for name in tool.parameters.get("properties", {}))
+    ways = (ways_of(tool, name) for name in tool.parameters.get("properties", {}))
     return any(way is not None and way[0][0] in _SIDES for way in ways)
 
 
@@ -542,7 +631,16 @@ def _fits(value: float, signs: set[int], directions: Directions | None, said: _S
 def _goes_back(tool: Tool, name: str, value: float, said: _Said, before: Sequence[ToolCall]) -> bool:
     """True if a value takes back what an earlier call does, and "back" was said: "forward two meters and back"."""
     ways = [one.arguments.get(name) for one in before if one.name == tool.name]
-    return _BACK in said.words and any(_number(way) and way == -value for way in ways)
+    return _BACK in said.words and any(is_figure(way) and way == -value for way in ways)
+
+
+def _goes_on(tool: Tool, name: str, value: float, said: _Said) -> bool:
+    """True if a value does more of what the last call of earlier turns did, where less was said: "a bit less"."""
+    if not said.earlier_calls or said.earlier_calls[-1].name != tool.name or said.calls:
+        return False
+    way: Any = said.earlier_calls[-1].arguments.get(name)
+    less = any(begins_with(said.words[at:], _LESS) for at in range(len(said.words)))
+    return is_figure(way) and way * value > 0 and less and not _COMPARES & set(said.words)
 
 
 def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said, now: Sequence[ToolCall]) -> bool:
@@ -552,9 +650,9 @@ def _takes_back(tool: Tool, name: str, value: float, factor: float, said: _Said,
         factor: By how much what was done is changed: "half of it back".
         now: Calls of this turn, of which none may have done so.
     """
-    directions = _orientation(tool, name)
+    directions = ways_of(tool, name)
     ways: list[Any] = [one.arguments.get(name) for one in said.earlier_calls if one.name == tool.name]
-    if directions is None or not ways or not _number(ways[-1]) or any(one.name == tool.name for one in now):
+    if directions is None or not ways or not is_figure(ways[-1]) or any(one.name == tool.name for one in now):
         return False
     rounded = _ROUNDED if factor != 1 else _EXACT
     if not math.isfinite(value) or not math.isclose(value, -factor * ways[-1], rel_tol=rounded):
@@ -598,11 +696,6 @@ def _sign(amount: Amount, words: Sequence[str], directions: Directions | None) -
     return told
 
 
-def _orientation(tool: Tool, name: str) -> Directions | None:
-    described = tool.parameters.get("properties", {}).get(name, {}).get("description", "")
-    return orientation(f"{described}; {tool.description}")
-
-
 def _may_be(amount: Amount, name: str) -> bool:
     """True if a parameter may be given by an amount, by their units."""
     unit = unit_of(name)
@@ -626,7 +719,7 @@ def _is(amount: Amount, name: str, value: float) -> bool:
 def _is_used(amount: Amount, calls: Sequence[ToolCall], said: _Said) -> bool:
     """True if any call has an amount, or one that follows from it, as an argument."""
     same = [one for one in said.known if one.start <= amount.start and amount.end <= one.end]
-    numbers = [(name, value) for call in calls for name, value in call.arguments.items() if _number(value)]
+    numbers = [(name, value) for call in calls for name, value in call.arguments.items() if is_figure(value)]
     return any(_is(one, name, float(value)) for one in same for name, value in numbers)
 
 
@@ -636,27 +729,6 @@ def _in_unit(amount: Amount, name: str, sign: int, schema: Mapping[str, Any]) ->
     value = amount.bare if unit is None or not amount.dimension else amount.value / unit[1]
     value = round(sign * value, 3)
     return int(value) if value == int(value) or schema.get("type") == "integer" else value
-
-
-def _told(tool: Tool, name: str, value: float) -> str:
-    """A call as it is read back: "drive back 3 meters"."""
-    directions, unit = _orientation(tool, name), unit_of(name)
-    verb = tool.name.replace("_", " ").replace("-", " ")
-    way = ""
-    if directions is not None and (value < 0 or directions[0][0] != "forward"):
-        way = f" {directions[value < 0][0]}"
-        value = abs(value)
-    number = f"{value:.2f}".rstrip("0").rstrip(".")
-    if unit is None:
-        return f"{verb}, {name.replace('_', ' ')} {number}"
-    word = _UNITS[unit[0]]
-    value *= unit[1]
-    number = f"{value:.2f}".rstrip("0").rstrip(".")
-    return f"{verb}{way} {number} {word}{'' if abs(value) == 1 or word == 'percent' else 's'}"
-
-
-def _with_article(value: str) -> str:
-    return f"the {value}" if value.islower() else value
 
 
 def _is_a_name(value: str, schema: Mapping[str, Any]) -> bool:
@@ -691,13 +763,9 @@ def _required(tool: Tool) -> Collection[str]:
     return tuple(tool.parameters.get("required", ()))
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _number_for(value: object, schema: Mapping[str, Any]) -> float | None:
     """The number that an argument is, also one that a model wrote as text."""
-    if _number(value):
+    if is_figure(value):
         return float(value)  # type: ignore[arg-type]
     if isinstance(value, str) and schema.get("type") in ("number", "integer"):
         try:

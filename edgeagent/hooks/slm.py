@@ -1,7 +1,7 @@
 """Hooks that make small language models usable with tools, on the run's threads.
 
 A call whose arguments were refused is answered with the tool's parameters. A result that a model says again as it came,
-braces and all, becomes a sentence. A call that a reply makes twice, and nobody asked for twice, is made once.
+braces and all, becomes a sentence.
 """
 
 from __future__ import annotations
@@ -9,112 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from edgeagent.context import AgentContext
-from edgeagent.english.amounts import amounts_of
-from edgeagent.english.tokens import words_of
 from edgeagent.hooks.hook import AfterLLM, AfterTool, BaseHook, FirePoint, Hook, HookResult, Payload, counted
 from edgeagent.hooks.run_guards import LoopDetectorHook, without_warnings
-from edgeagent.messages import PEOPLE, Message, ToolCall
+from edgeagent.messages import Message, ToolCall
 
 _NOT_NEEDED: Final = frozenset({"title", "description", "additionalProperties", "default"})
 _NAMED: Final = frozenset({"properties", "$defs"})
 """Keywords whose keys are a builder's names, not keywords."""
-_AGAIN: Final = frozenset(
-    """again all another both continue double each every keep many more once over repeat repeated several times triple
-    thrice twice""".split()
-)
-"""Words by which the same is asked for more than once."""
-_UNDOES: Final = frozenset({"undo", "undone", "revert"})
-"""Words by which the contrary of what was done is asked for."""
-_FEW: Final = 6
-"""Words of the longest sentence that asks for nothing beside: "undo that and drive two meters" may do so again."""
-_CANT_UNDO: Final = "I can't undo that."
 _LONGEST: Final = 1200
 """Characters of a schema that a small window has room for."""
-
-
-class RepeatedCallHook(BaseHook):
-    """At AFTER_LLM: drops the calls with which a reply repeats the one before, or all of itself, unless that was asked
-    for: "wave twice". What has a number in it stays: two equal drives in a row are a way. A reply that would do again
-    what a person wants undone does nothing, and says that it can't undo it.
-    """
-
-    points = frozenset({FirePoint.AFTER_LLM})
-    priority = -700
-
-    def __call__(self, point: FirePoint, ctx: AgentContext, payload: Payload) -> HookResult | None:
-        if not isinstance(payload, AfterLLM) or not payload.tool_calls:
-            return None
-        history = ctx.history()
-        words = _asked(history)
-        if len(words) <= _FEW and _UNDOES & set(words) and _does_again(payload.tool_calls, history):
-            return HookResult.replace(replace(payload, text=_CANT_UNDO, tool_calls=()))
-        if len(payload.tool_calls) < 2:
-            return None
-        once = tuple(_without_repeats(payload.tool_calls, words))
-        return None if len(once) == len(payload.tool_calls) else HookResult.replace(replace(payload, tool_calls=once))
-
-
-def _asked(history: Sequence[Message]) -> list[str]:
-    """The words of people since the last answer, and those before it if it was a question."""
-    answers = [at for at, one in enumerate(history) if one.role == "assistant" and not one.tool_calls]
-    since = answers[-1] + 1 if answers else 0
-    if answers and "?" in history[answers[-1]].text:
-        since = answers[-2] + 1 if len(answers) > 1 else 0
-    said = [one.text for one in history[since:] if one.role == "user" and one.origin in PEOPLE]
-    return [word for text in said for word in words_of(text)]
-
-
-def _does_again(calls: Sequence[ToolCall], history: Sequence[Message]) -> bool:
-    """True if a call is one that was made before the last message of a person, to which nothing was done yet."""
-    if history[-1].role != "user":
-        return False
-    made = [(call.name, call.arguments) for one in history for call in one.tool_calls]
-    return any((call.name, call.arguments) in made for call in calls)
-
-
-def _without_repeats(calls: Sequence[ToolCall], words: Sequence[str]) -> Iterator[ToolCall]:
-    half = len(calls) // 2
-    if all(_is_same(a, b, words) for a, b in zip(calls[:half], calls[half:], strict=False)) and len(calls) == 2 * half:
-        calls = calls[:half]
-    for at, call in enumerate(calls):
-        if not at or not _is_same(calls[at - 1], call, words):
-            yield call
-
-
-def _is_same(first: ToolCall, second: ToolCall, words: Sequence[str]) -> bool:
-    """True if the second call is the first one once more, without a number in it, and nobody asked for two."""
-    if (first.name, first.arguments) != (second.name, second.arguments) or first.raw is not None:
-        return False
-    if _has_number(first.arguments) or second.raw is not None or _AGAIN & set(words):
-        return False
-    if any(amount.dimension in ("", "times") and amount.value > 1 for amount in amounts_of(words)):
-        return False
-    named = {*words_of(first.name.replace("_", " ")), *_words_in(first.arguments)}
-    return not any(words.count(word) > 1 for word in named)
-
-
-def _words_in(value: Any) -> Iterator[str]:
-    """The words by which somebody names what is in an argument."""
-    if isinstance(value, bool):
-        yield from ("on", "off")
-    elif isinstance(value, str):
-        yield from words_of(value)
-    elif isinstance(value, Mapping | list):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _words_in(one)
-
-
-def _has_number(value: Any) -> bool:
-    if isinstance(value, Mapping | list):
-        return any(map(_has_number, value.values() if isinstance(value, Mapping) else value))
-    if isinstance(value, str):
-        return any(map(str.isdigit, value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class SchemaRetryHook(BaseHook):

@@ -15,6 +15,7 @@ from typing import Final
 
 from edgeagent.context import AgentContext
 from edgeagent.english.amounts import unit_of
+from edgeagent.english.answers import is_backchannel
 from edgeagent.english.asking import asks_about_facts, continues, is_for_later, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, Grade, StopPhrases
@@ -60,7 +61,8 @@ def changes(tool: Tool) -> bool:
 class TalkGuardHook(BaseHook):
     """Keeps tools from what asks for nothing, such as "the coffee is cold", "go to the kitchen never", a number or an
     emoji alone: a run that calls one ends with an answer, or goes on in the model's own words. Keeps a small model from
-    doing now what was asked for later, "go to the kitchen tomorrow": it says so.
+    doing now what was asked for later, "go to the kitchen tomorrow": it says so,
+    also where one that knows English alone says no more than "I see.".
 
     What it was told is found in history by its text. Where a hook or the removal of personal data has changed that, the
     changed text is judged itself, if what was said last asks for nothing.
@@ -122,7 +124,7 @@ class TalkGuardHook(BaseHook):
     def releases(self, ctx: AgentContext, text: str) -> bool:
         if not self._english_only:
             return not self._wording
-        return not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])
+        return not self._later and not ONLY_ENGLISH.startswith(text.strip()[: len(ONLY_ENGLISH)])
 
     def hears(self, text: str, *, spoken: bool, answers: bool) -> None:
         """Somebody says this to the model.
@@ -181,6 +183,9 @@ class TalkGuardHook(BaseHook):
         if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
             stops = tuple(call for call in payload.tool_calls if call.name == _STOP)
             return HookResult.replace(replace(payload, text="" if stops else NOT_LATER, tool_calls=stops))
+        asks_later = self._english_only and self._later and not self._talk
+        if asks_later and isinstance(payload, AfterLLM) and _only_acknowledges(payload, ctx):
+            return HookResult.replace(replace(payload, text=NOT_LATER))
         kept = self._is_unasked(tools) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
             self._wording = True
@@ -237,6 +242,13 @@ def _only_waits(text: str, verbs: frozenset[str]) -> bool:
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
     """The tools that a reply calls, before any of them starts."""
     return [tool for call in reply.tool_calls if (tool := ctx.tool_of(call)) is not None]
+
+
+def _only_acknowledges(reply: AfterLLM, ctx: AgentContext) -> bool:
+    """True for a first reply that does nothing and says no more than "I see."."""
+    history = ctx.history()
+    first = bool(history) and history[-1].role == "user" and not reply.tool_calls
+    return first and is_backchannel(words_of(reply.text))
 
 
 def _waits(tool: Tool) -> bool:

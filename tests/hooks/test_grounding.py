@@ -369,6 +369,7 @@ def test_and_back_of_one_way_gives_no_other_a_direction() -> None:
         ("drive 3 feet", call("drive", distance_m=5), "Drive 0.91 meters? Say yes."),
         ("turn right 30 degrees", call("turn", angle_deg=30), "Turn right 30 degrees? Say yes."),
         ("drive", call("drive", distance_m=7), "How far?"),
+        ("drive at 0.5 m/s for 2 seconds", call("drive", distance_m=0.5), "How far?"),
         ("turn left a little", call("turn", angle_deg=90), "How many degrees?"),
         ("turn left just a whisker", call("turn", angle_deg=90), "How many degrees?"),
         ("turn a hair to the right", call("turn", angle_deg=-90), "How many degrees?"),
@@ -417,6 +418,93 @@ def test_a_no_does_nothing_and_a_later_yes_does_nothing_either() -> None:
     assert robot.hear("no").reply == "Okay, I will not do that."
     assert robot.hear("yes").reply == "Yes what?"
     assert robot.done == []
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "answer", "done"),
+    [
+        ("drive 30 meters", [call("drive", distance_m=30)], "no, 3", [("drive", 3)]),
+        ("drive 30 meters", [call("drive", distance_m=30)], "ok but only 2 meters", [("drive", 2)]),
+        ("drive 30 meters", [call("drive", distance_m=30)], "no, not 30", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "no, 12", []),
+        ("drive back 30 meters", [call("drive", distance_m=-30)], "no, 3", [("drive", -3)]),
+        (
+            "drive 30 meters, turn left",
+            [call("drive", distance_m=30), call("turn", angle_deg=90)],
+            "3 meters",
+            [("drive", 3), ("turn", 90)],
+        ),
+        ("drive 30 meters and 20 back", [call("drive", distance_m=30), call("drive", distance_m=-20)], "no, 3", []),
+    ],
+)
+def test_a_number_beside_a_no_takes_the_place_of_a_long_way(text: str, calls: Any, answer: str, done: Any) -> None:
+    robot = Robot(calls, "Hm?", "Hm?")
+    robot.hear(text)
+    robot.hear(answer)
+    assert robot.done == done
+
+
+@pytest.mark.parametrize(
+    ("answer", "then", "done"),
+    [
+        ("no, the office", [call("go_to", place="office")], [("go_to", "office")]),
+        ("no", [call("go_to", place="office")], []),
+        ("no, never", [call("go_to", place="office")], []),
+        ("not the office", [call("go_to", place="office")], []),
+        ("no, the office", "Fine.", []),
+    ],
+)
+def test_a_name_beside_a_no_is_a_correction(answer: str, then: Any, done: list[Any]) -> None:
+    robot = Robot([call("go_to", place="kitchen")], then, "Done.")
+    robot.hear("go to the chapel")
+    robot.hear(answer)
+    assert robot.done == done
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("stay here and go there", "Which place do you mean?"),
+        ("drive over there", "Which place do you mean?"),
+        ("go to the chapel", "Did you mean the office? Say yes."),
+        ("go where we eat", "Did you mean the office? Say yes."),
+    ],
+)
+def test_a_name_is_only_offered_where_a_word_may_have_meant_it(text: str, question: str) -> None:
+    robot = Robot([call("go_to", place="office")], [call("go_to", place="kitchen")], "Done.")
+    assert robot.hear(text).reply == question
+    robot.hear("the kitchen")
+    assert robot.done == [("go_to", "kitchen")]
+
+
+@pytest.mark.parametrize(
+    ("first", "done", "then", "wanted", "answer", "last"),
+    [
+        ("turn left", call("turn", angle_deg=90), "a bit less", call("turn", angle_deg=15), "yes", ("turn", -15)),
+        ("turn right", call("turn", angle_deg=-90), "a bit less", call("turn", angle_deg=-15), "10", ("turn", 10)),
+        ("turn left", call("turn", angle_deg=90), "too far, 20 less", call("turn", angle_deg=20), "no", ("turn", 90)),
+        ("drive 1 meter", call("drive", distance_m=1), "too much", call("drive", distance_m=1), "no", ("drive", 1)),
+    ],
+)
+def test_less_is_not_done_by_doing_more(
+    first: str, done: Call, then: str, wanted: Call, answer: str, last: tuple[str, float]
+) -> None:
+    robot = Robot([done], "Done.", [wanted], "Hm?", "Done.")
+    robot.hear(first)
+    assert robot.hear(then).reply.endswith("? Say yes.")
+    robot.hear(answer)
+    assert robot.done[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("then", "wanted"),
+    [("a bit more", call("turn", angle_deg=15)), ("less than before: 45 degrees", call("turn", angle_deg=45))],
+)
+def test_more_and_what_is_compared_is_done(then: str, wanted: Call) -> None:
+    robot = Robot([call("turn", angle_deg=90)], "Done.", [wanted], "Done.")
+    robot.hear("turn left")
+    robot.hear(then)
+    assert len(robot.done) == 2
 
 
 def test_something_else_is_something_else() -> None:
@@ -502,7 +590,7 @@ def test_the_other_side_is_the_contrary_of_what_was_done(then: str, asked: bool)
     replies = ([call("look", direction="left")], "Done.", [call("look", direction="right")], "Done.")
     session = Session(Agent("robi", llm=ScriptedLLM(*replies), tools=[look], hooks=[GroundingHook()]))
     session.step("look left")
-    assert (session.step(then).reply == "Did you mean the right? Say yes.") is asked
+    assert (session.step(then).reply == "Did you mean right? Say yes.") is asked
     assert looked == (["left"] if asked else ["left", "right"])
 
 

@@ -18,9 +18,27 @@ def robot(done: list[tuple[Any, ...]], *replies: Any) -> Agent:
 
     @tool
     def drive(distance_m: float) -> str:
-        """Drive straight."""
+        """Drive straight; negative is backwards."""
         done.append(("drive", distance_m))
         return "driven"
+
+    @tool
+    def turn(angle_deg: float) -> str:
+        """Turn on the spot; positive is left."""
+        done.append(("turn", angle_deg))
+        return "turned"
+
+    @tool
+    def set_light(place: str, on: bool) -> str:
+        """Switch a light."""
+        done.append(("set_light", place, on))
+        return "switched"
+
+    @tool(read_only=True)
+    def scan() -> str:
+        """Nearest obstacle."""
+        done.append(("scan",))
+        return "a wall"
 
     @tool
     def wave(hands: list[int] | None = None) -> str:
@@ -28,7 +46,8 @@ def robot(done: list[tuple[Any, ...]], *replies: Any) -> Agent:
         done.append(("wave",) if hands is None else ("wave", *hands))
         return "waved"
 
-    return Agent("robi", llm=ScriptedLLM(*replies), tools=[go_to, drive, wave], hooks=[RepeatedCallHook()])
+    tools = [go_to, drive, turn, set_light, scan, wave]
+    return Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[RepeatedCallHook()])
 
 
 KITCHEN, OFFICE = call("go_to", place="kitchen"), call("go_to", place="office")
@@ -99,3 +118,85 @@ def test_a_later_reply_may_do_the_same_again() -> None:
     with Session(robot(done, [KITCHEN], [KITCHEN], "Done.")) as session:
         session.step("go to the kitchen")
     assert len(done) == 2
+
+
+LEFT, RIGHT, BACK = call("turn", angle_deg=90), call("turn", angle_deg=-90), call("drive", distance_m=-1)
+ON, OFF = call("set_light", place="kitchen", on=True), call("set_light", place="kitchen", on=False)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "repeated"),
+    [
+        (METER, "bear with me", METER),
+        (METER, "hold on a second", METER),
+        (METER, "hold on a second", BACK),
+        (METER, "half asleep", METER),
+        (METER, "in other words", METER),
+        (METER, "off the record", BACK),
+        (METER, "now left", METER),
+        (METER, "no, the office", METER),
+        (METER, "and the garage one", METER),
+        (METER, "the bathroom too", METER),
+        (LEFT, "and now the garage", LEFT),
+        (LEFT, "straight away", RIGHT),
+        (LEFT, "that's too much", LEFT),
+        (KITCHEN, "the other bottle", KITCHEN),
+        (KITCHEN, "ready?", KITCHEN),
+        (ON, "hang on, someone's here", OFF),
+        (ON, "the office off", OFF),
+        (WAVE, "nearly there", WAVE),
+    ],
+)
+def test_what_new_words_do_not_ask_for_is_not_done_again(first: Any, then: str, repeated: Any) -> None:
+    done: list[tuple[Any, ...]] = []
+    with Session(robot(done, [first], "Done.", [repeated], "Done.")) as session:
+        session.step("please begin")
+        result = session.step(then)
+    assert len(done) == 1
+    assert result.reply == "Sorry, I did not understand that."
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "repeated"),
+    [
+        (METER, "again", METER),
+        (METER, "once more", METER),
+        (METER, "further", METER),
+        (METER, "and back", BACK),
+        (METER, "the other way", BACK),
+        (METER, "three times", METER),
+        (METER, "1 meter", METER),
+        (METER, "forward", METER),
+        (METER, "go on to the office", WAVE),
+        (METER, "forward to the office", METER),
+        (METER, "do that again please", METER),
+        (LEFT, "left", LEFT),
+        (LEFT, "now right", RIGHT),
+        (LEFT, "left, then right", LEFT),
+        (LEFT, "90 degrees", LEFT),
+        (LEFT, "turn there", LEFT),
+        (KITCHEN, "kitchen", KITCHEN),
+        (KITCHEN, "where we cook", KITCHEN),
+        (ON, "off", OFF),
+        (ON, "lights", OFF),
+        (ON, "the kitchen one too", ON),
+        (WAVE, "a wave, please", WAVE),
+        (WAVE, "showtime", WAVE),
+        (WAVE, "after me", WAVE),
+    ],
+)
+def test_what_new_words_ask_for_is_done_again(first: Any, then: str, repeated: Any) -> None:
+    done: list[tuple[Any, ...]] = []
+    with Session(robot(done, [first], "Done.", [repeated], "Done.")) as session:
+        session.step("showtime")
+        session.step(then)
+    assert len(done) == 2
+
+
+def test_an_answer_and_what_only_tells_may_repeat() -> None:
+    done: list[tuple[Any, ...]] = []
+    replies = [[METER], "Did you mean that?", [METER], "Done.", [call("scan")], "A wall.", [call("scan")], "A wall."]
+    with Session(robot(done, *replies)) as session:
+        for said in ("please begin", "hm", "what is there", "anything else"):
+            session.step(said)
+    assert [name for name, *_ in done] == ["drive", "drive", "scan", "scan"]

@@ -325,6 +325,21 @@ def test_what_is_not_for_now_is_not_done_now(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "reply", "told_at_last"),
+    [
+        ("every morning go to the balcony", "I see.", NOT_LATER),
+        ("tomorrow go to the balcony", "Okay.", NOT_LATER),
+        ("tomorrow go to the balcony", "I know no balcony.", "I know no balcony."),
+        ("I will go to the balcony tomorrow", "I see.", "I see."),
+        ("the balcony is nice", "I see.", "I see."),
+        ("don't go to the balcony tomorrow", "Okay.", "Okay."),
+    ],
+)
+def test_a_command_for_later_is_not_just_acknowledged(text: str, reply: str, told_at_last: str) -> None:
+    assert told(text, replies=(reply,), english_only=True)[1].reply == told_at_last
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "once you have turned, go to the balcony",

@@ -1,0 +1,166 @@
+"""Calls that contradict the words they are made of are asked about, and the answer runs what was meant."""
+
+from typing import Any
+
+import pytest
+
+from edgeagent import Agent, Session, skill, tool
+from edgeagent.hooks import GroundingHook
+from edgeagent.testing import ScriptedLLM, call
+
+Call = dict[str, Any]
+
+
+class Robot:
+    """A robot that writes down what it does, and the session that talks to it."""
+
+    def __init__(self, *replies: Any) -> None:
+        self.done: list[Any] = []
+
+        @skill
+        def drive(distance_m: float) -> str:
+            """Drive straight; negative is backwards."""
+            return self._do(distance_m)
+
+        @skill
+        def turn(angle_deg: float) -> str:
+            """Turn on the spot; positive is left."""
+            return self._do(angle_deg)
+
+        @skill
+        def go_to(place: str) -> str:
+            """Drive to a place."""
+            return self._do(place)
+
+        @skill
+        def fetch(thing: str) -> str:
+            """Fetch a thing."""
+            return self._do(thing)
+
+        @tool(read_only=True)
+        def is_free(place: str) -> str:
+            """Tell if a place is free."""
+            return self._do(place)
+
+        @skill
+        def strafe(way_m: float) -> str:
+            """Roll to a side; positive is left."""
+            return self._do(way_m)
+
+        @skill
+        def fly(bearing_deg: int, distance_m: float) -> str:
+            """Fly a leg; negative is backwards."""
+            return self._do(bearing_deg)
+
+        tools = [drive, turn, go_to, fetch, is_free, *([strafe] if "strafe" in str(replies) else []), fly]
+        self.session = Session(Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[GroundingHook()]))
+
+    def _do(self, value: Any) -> str:
+        self.done.append(value)
+        return f"{value}: done"
+
+    def hear(self, text: str) -> str:
+        return self.session.step(text).reply
+
+
+KITCHEN, OFFICE, BACK = call("go_to", place="kitchen"), call("go_to", place="office"), call("drive", distance_m=-1)
+LEFT, WAY = call("turn", angle_deg=90), call("drive", distance_m=2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "done"),
+    [
+        ("the kitchen", ["kitchen", 90]),
+        ("the study please", ["office", 90]),
+        ("both", ["kitchen", "office", 90]),
+        ("no, fetch the cup", ["cup"]),
+        ("not the kitchen but the cup", ["cup"]),
+        ("the kitchen or the office or the cup", ["cup"]),
+    ],
+)
+def test_of_two_things_one_is_meant(answer: str, done: list[Any]) -> None:
+    robot = Robot([KITCHEN, OFFICE, LEFT], [call("fetch", thing="cup")], "Done.")
+    assert robot.hear("go to the kitchen or the office and turn left") == "Which one: the kitchen or the office?"
+    assert robot.done == []
+    robot.hear(answer)
+    assert robot.done == done
+
+
+def test_a_yes_to_one_of_two_is_asked_again() -> None:
+    robot = Robot([KITCHEN, OFFICE], [KITCHEN], [KITCHEN], "Done.")
+    question = robot.hear("go to the kitchen or the office")
+    assert robot.hear("yes") == question
+    robot.hear("the office")
+    assert robot.done == ["office"]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "done"),
+    [
+        ("go to the kitchen and the office", [KITCHEN, OFFICE], ["kitchen", "office"]),
+        ("go to the kitchen and the office, now or never", [KITCHEN, OFFICE], ["kitchen", "office"]),
+        ("is the kitchen or the office free", [call("is_free", place=one) for one in ("kitchen", "office")], 2),
+        ("fetch the cup or a mug", [call("fetch", thing="cup")], ["cup"]),
+        ("go to the kitchen and drive back", [KITCHEN, BACK], ["kitchen", -1]),
+        ("go to the kitchen and back up", [KITCHEN, BACK], ["kitchen", -1]),
+        ("go to the kitchen, then come back a meter", [KITCHEN, BACK], ["kitchen", -1]),
+        ("drive forward 1 meter and come back", [call("drive", distance_m=1), BACK], [1, -1]),
+        ("turn left 90 degrees, that's north", [LEFT], [90]),
+        ("drive forward two meters to the north", [WAY], [2]),
+        ("turn left and drive north 2 meters", [LEFT, WAY], [90, 2]),
+        ("fly east 2 meters", [call("fly", bearing_deg=90, distance_m=2)], [90]),
+        ("go to the east wing", [call("go_to", place="east wing")], ["east wing"]),
+        ("strafe 2 meters left", [call("strafe", way_m=2)], [2]),
+    ],
+)
+def test_what_contradicts_nothing_is_done_at_once(text: str, calls: list[Call], done: Any) -> None:
+    robot = Robot(calls, "Done.")
+    robot.hear(text)
+    assert robot.done == done if isinstance(done, list) else len(robot.done) == done
+
+
+@pytest.mark.parametrize(
+    ("answer", "then", "done"),
+    [
+        ("the office", [OFFICE], ["kitchen", "office"]),
+        ("come back to the office please", [OFFICE], ["kitchen", "office"]),
+        ("to the office", [KITCHEN, OFFICE], ["kitchen", "office"]),
+        ("turn left", [LEFT], [90]),
+        ("no", [], []),
+        ("never mind, the office is fine", [OFFICE], ["office"]),
+    ],
+)
+def test_where_to_come_back_to_is_asked_and_all_is_done_then(answer: str, then: list[Call], done: list[Any]) -> None:
+    robot = Robot([KITCHEN, BACK], then or "Fine.", "Done.")
+    assert robot.hear("go to the kitchen and come back") == "Where should I come back to?"
+    robot.hear(answer)
+    assert robot.done == done
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "way", "answer", "done"),
+    [
+        ("turn to face south", [call("turn", angle_deg=180)], "left or right", "left", [90]),
+        ("turn east", [LEFT], "left or right", "to the right", [-90]),
+        ("turn east and go to the kitchen", [LEFT, KITCHEN], "left or right", "right", [-90, "kitchen"]),
+        ("move north 2 meters", [WAY], "forward or back", "forwards", [2]),
+        ("move north 2 meters", [WAY], "forward or back", "backwards please", [-2]),
+        ("move north 2 meters", [WAY], "forward or back", "turn left", [90]),
+    ],
+)
+def test_a_robot_without_a_compass_asks_which_way(
+    text: str, calls: list[Call], way: str, answer: str, done: list[Any]
+) -> None:
+    robot = Robot(calls, [LEFT], "Done.")
+    assert robot.hear(text) == f"I have no compass. Which way: {way}?"
+    robot.hear(answer)
+    assert robot.done == done
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("sidestep right", call("turn", angle_deg=-90)), ("strafe left 2 meters", WAY)]
+)
+def test_nobody_is_turned_by_a_way_to_the_side(text: str, wanted: Call) -> None:
+    robot = Robot([wanted])
+    assert robot.hear(text) == "I can't go to the side."
+    assert robot.done == []
