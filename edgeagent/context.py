@@ -69,7 +69,8 @@ class RunStop:
 
     def now(self) -> str | None:
         """Returns the reason why the run must stop now, or None."""
-        if not self.signal.is_set() and self._deadline_s is not None and time.monotonic() >= self._deadline_s:
+        at_s = self._deadline_s  # once: ``disarm`` may come between two looks
+        if at_s is not None and time.monotonic() >= at_s and not self.signal.is_set():
             self.demand("deadline")  # the timer's thread may be late
         return self.reason if self.signal.is_set() else None
 
@@ -126,27 +127,6 @@ class OwnSession(Protocol):
     def detached_ended(self, run_id: str, call: ToolCall, result: ToolResult) -> None: ...
 
 
-class HookLock:
-    """A lock that knows whether it is held here."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holder: int | None = None
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._holder = threading.get_ident()
-
-    def __exit__(self, *_: object) -> None:
-        self._holder = None
-        self._lock.release()
-
-    @property
-    def is_held_here(self) -> bool:
-        """True on the thread that holds it."""
-        return self._holder == threading.get_ident()
-
-
 @dataclass(slots=True, kw_only=True)
 class AgentContext:
     """Shared by everything that runs for one request, sub-agents included.
@@ -169,8 +149,6 @@ class AgentContext:
     """The app's own scratch."""
     hook_state: dict[int, dict[str, Any]] = field(default_factory=dict)
     """State that each hook keeps during a run, by ``id(hook)``: an empty dict at first; see ``state_of``."""
-    hook_locks: dict[int, HookLock] = field(default_factory=dict)
-    """A lock of each hook that is called on one thread at a time, by ``id(hook)``: sub-agents run side by side."""
     stop_event: threading.Event = field(default_factory=StopSignal)
     """During a run the run's own; one that is given aborts the run when it is set, and is back when the run ends."""
     deadline: float | None = None
@@ -207,19 +185,17 @@ class AgentContext:
     depth: int = 0
     """0 in the agent that was asked, 1 in one that it handed over to, and so on."""
     in_run: bool = False
-    """A run has it now: another one that is given it gets a child."""
+    """A run has it now: another one that is given it has a copy."""
     no_more_tools: bool = False
     """Set by a hook: the next model call is the last of this run, and may not call tools."""
 
     def child(self) -> AgentContext:
         """The context of a sub-agent: everything is the same object, but what belongs to one agent alone.
 
-        Its registry, model, name and history are set when its own part begins. A hook that asks a sub-agent while it is
-        called does not wait for itself there.
+        Its registry, model, name and history are set when its own part begins.
         """
         return replace(
             self,
-            hook_locks={} if any(lock.is_held_here for lock in self.hook_locks.values()) else self.hook_locks,
             tool_registry=None,
             llm=None,
             agent_name="",

@@ -190,7 +190,7 @@ class Agent:
         check_argument("start(callbacks", callbacks, "ask")
         context = context or AgentContext(deps=self.deps)
         if context.in_run:
-            context = replace(context.child(), hook_state={})
+            context = replace(context, hook_state={}, in_run=False)  # what the other run tells of itself stays
         llm = self.llm or (context.llm if context.depth else None)
         if llm is None:
             raise ModelError(f"agent {self.name!r} has no model; pass llm=LlamaLLM('nano') or set agent.llm")

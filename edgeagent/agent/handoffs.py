@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol, Self, TypeVar
@@ -84,7 +85,8 @@ def agent_tool(agent: HandoffTarget, name: str | None, description: str | None) 
             stop_event=call.stop_event,
             observer=call.progress,
         ).result()
-        if result.reason == "aborted" and (call.stop_event.is_set() or call.agent.should_stop()):
+        late = call.agent.deadline is not None and time.monotonic() >= call.agent.deadline
+        if result.reason == "aborted" and (late or call.stop_event.is_set() or call.agent.should_stop()):
             raise GoalCancelled(f"{agent.name} was stopped")
         if result.reason in ("error", "aborted"):
             return ToolResult.error(result.error or result.reply or f"{agent.name} was stopped")

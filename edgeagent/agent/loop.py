@@ -103,6 +103,7 @@ def react(run: Run) -> Ending:
         # 4. what comes next
         if reply.tool_calls or run.turn.in_words:
             said.clear()
+        so_far = "".join(said) + reply.text
         handoff = handoff_in(run)
         if handoff is not None:
             upcoming = after_handoff(run, handoff)
@@ -115,7 +116,7 @@ def react(run: Run) -> Ending:
             return upcoming
         if run.stop.after_turn:  # asked for between two turns: the one that was meant is over
             run.inbox.give_back(upcoming)
-            return Ending("aborted", "".join(said) or reply.text)
+            return Ending("aborted", so_far)
         pending = upcoming
 
 

@@ -57,7 +57,7 @@ def think(
     if in_words:
         tool_choice = "none"
         asked.append(Message.user(IN_WORDS, origin="ephemeral"))
-    part.context.tool_registry = part.tools
+    part.tools = part.context.tool_registry = part.agent.tools
     payload = BeforeLLM(asked, list(part.tools if tools is None else tools), run.budget.hops)
     fired = part.hooks.fire(FirePoint.BEFORE_LLM, payload)
     run.tell_notices()

@@ -84,6 +84,8 @@ class Part:
         self.name = agent.name
         self.system = agent.instructions
         self.llm = llm
+        self.tools: ToolRegistry = agent.tools
+        """The agent's tools in this turn."""
         self.task = task
         self.options = options
         self.context = context
@@ -93,11 +95,6 @@ class Part:
         self.copies = Copies(for_model=True)
         """Copies that its requests hold."""
         self._shown = Copies()
-
-    @property
-    def tools(self) -> ToolRegistry:
-        """The agent's tools, which may be others in each turn."""
-        return self.agent.tools
 
     def introduce(self) -> None:
         """Has the context tell whose part it is, with a state for each of its hooks."""

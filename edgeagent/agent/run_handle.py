@@ -8,7 +8,7 @@ from typing import Literal, Protocol, cast
 from edgeagent.agent.run import Run
 from edgeagent.agent.run_options import RunResult
 from edgeagent.context import SAFETY
-from edgeagent.errors import BusyError, ModelError, PolicyViolationError
+from edgeagent.errors import BusyError, PolicyViolationError
 from edgeagent.events import Event, Level
 from edgeagent.messages import Message
 from edgeagent.tools import GoalHandle, actuator
@@ -48,10 +48,7 @@ class RunHandle:
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that ``result()`` raises, or a ModelError of what the model's stream said; None unless the run
-        failed."""
-        if self._error is None and self._result is not None and self._state == "failed":
-            return ModelError(self._result.error or "the run failed")
+        """Exception that ``result()`` raises, if the run failed; what a model's stream said is in its result."""
         return self._error
 
     def status(self) -> HandleState:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, Self
 
-from edgeagent.context import AgentContext, HookLock
+from edgeagent.context import AgentContext
 from edgeagent.errors import ConfigError, EdgeAgentError
 from edgeagent.messages import Message, Reading, ToolCall, ToolResult
 from edgeagent.tools import Tool
@@ -231,10 +232,7 @@ class HookChain:
             point: [hook for hook in ordered if point in hook.points] for point in FirePoint
         }
         self._locks: dict[int, AbstractContextManager[object]] = {
-            id(hook): _NO_LOCK
-            if getattr(hook, "concurrent", False)
-            else context.hook_locks.setdefault(id(hook), HookLock())
-            for hook in ordered
+            id(hook): _NO_LOCK if getattr(hook, "concurrent", False) else threading.Lock() for hook in ordered
         }
         self._holders = [hook for hook in self._at[FirePoint.AFTER_LLM] if _holds_text(hook)]
 

@@ -177,7 +177,7 @@ class Session:
                 raise EdgeAgentError("the session is closed")
             self._must_be_idle("a step")
             self._install_fallback()
-            context = replace(self.context, hook_state={}, hook_locks={}, stop_event=threading.Event())
+            context = replace(self.context, hook_state={}, stop_event=threading.Event())
             self._run_context = context
             self._handle = self.agent.start(
                 task,

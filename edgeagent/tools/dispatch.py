@@ -365,6 +365,10 @@ def _groups(prepared: Sequence[Prepared], mode: DispatchMode) -> list[list[Prepa
             if item.tool.traits.hands_over:
                 parts.append([])
         return [group for part in parts for group in _gathered(part)]
+    return _contiguous(prepared)
+
+
+def _contiguous(prepared: Sequence[Prepared]) -> list[list[Prepared]]:
     groups: list[list[Prepared]] = []
     for item in prepared:
         alone = item.tool.traits.mode == "sequential"
@@ -382,7 +386,7 @@ def _gathered(prepared: Sequence[Prepared]) -> list[list[Prepared]]:
     behind_skill = False
     for item in prepared:
         traits = item.tool.traits
-        waits = traits.mode == "sequential" or (traits.motion and behind_skill)
+        waits = traits.mode == "sequential" or (traits.motion and behind_skill and not traits.is_skill)
         (alone if waits else together).append(item)
         behind_skill = behind_skill or traits.is_skill
-    return [together] * bool(together) + [[item] for item in alone]
+    return [together] * bool(together) + _contiguous(alone)

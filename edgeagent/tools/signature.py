@@ -187,7 +187,8 @@ def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
     frame: types.FrameType | None = sys._getframe(1)
     names: list[dict[str, Any]] = []
     while frame is not None:
-        if frame.f_globals is getattr(function, "__globals__", None) and frame.f_locals is not frame.f_globals:
+        around = f"{frame.f_code.co_qualname}.<locals>."
+        if frame.f_globals is function.__globals__ and function.__qualname__.startswith(around):
             names.append(frame.f_locals)
         frame = frame.f_back
     return {name: value for local in reversed(names) for name, value in local.items()}

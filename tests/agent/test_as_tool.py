@@ -527,46 +527,6 @@ def test_a_helpers_tool_that_finishes_is_waited_for_when_the_caller_is_aborted()
     assert ("tool_result", "pay", "success") in records
 
 
-def test_helpers_side_by_side_call_a_hook_of_the_request_one_at_a_time():
-    inside, at_once = threading.Semaphore(1), []
-    both = threading.Barrier(2)
-
-    def look(ctx, payload):
-        alone = inside.acquire(blocking=False)
-        at_once.append(alone)
-        if alone:
-            threading.Event().wait(0.05)
-            inside.release()
-
-    def helper(name):
-        @tool(name=f"meet_{name}")
-        def meet() -> str:
-            """Meets the other one."""
-            both.wait(LIMIT_S)
-            return "met"
-
-        return Agent(name, llm=ScriptedLLM([call(f"meet_{name}")], "done"), tools=[meet])
-
-    calls = [call("one", task="x"), call("two", task="x")]
-    boss = Agent("boss", llm=ScriptedLLM(calls, "done"), tools=[helper("one").as_tool(), helper("two").as_tool()])
-    result = boss.run("go", context=AgentContext(hooks=[At(P.AFTER_TOOL, P.BEFORE_LLM, does=look)]))
-    assert (result.reason, all(at_once)) == ("completed", True)
-
-
-def test_a_hook_that_asks_a_helper_does_not_wait_for_itself():
-    helper = Agent("judge", llm=ScriptedLLM("fine"))
-    asked = []
-
-    def ask(ctx, payload):
-        if ctx.depth == 0:
-            asked.append(helper.run("is it?", context=ctx.child()).reply)
-
-    agent = Agent("boss", llm=ScriptedLLM("done"))
-    handle = agent.start("go", context=AgentContext(hooks=[At(P.BEFORE_LLM, does=ask)]))
-    ends(handle, "completed")
-    assert asked == ["fine"]
-
-
 def test_an_agent_that_a_tool_runs_in_its_own_context_leaves_the_callers_hooks_their_state():
     counts = []
 

@@ -425,9 +425,3 @@ def test_a_model_may_inherit_from_the_protocol():
 
     assert isinstance(Echo(), LLM)
     assert Agent("a", llm=Echo()).run("hello").reply == "hello"
-
-
-def test_the_handle_of_a_run_whose_stream_failed_tells_what_went_wrong():
-    handle = Agent("a", llm=ScriptedLLM({"error": "boom"})).start("go")
-    assert handle.result().error == "boom"
-    assert (handle.state, str(handle.error)) == ("failed", "boom")
