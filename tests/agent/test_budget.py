@@ -309,6 +309,6 @@ def test_a_deadline_at_which_a_tool_ends_is_seen_before_the_model_is_asked_again
         return "waited"
 
     for _ in range(10):
-        agent = agent_with([call("wait")], "too late", tools=[wait], deadline_s=0.02)
-        assert ends(agent.start("go"), "aborted", "deadline")
-        assert len(agent.llm.requests) == 1
+        agent = agent_with([call("wait")], "too late", tools=[wait], deadline_s=0.1)
+        assert ends(agent.start("go"), "aborted", "deadline").reply != "too late"
+        assert len(agent.llm.requests) < 2
