@@ -46,13 +46,15 @@ class Contradiction:
     """A question in place of calls.
 
     Attributes:
-        choices: Answers to it.
+        choices: Answers to it. Without any, and without ``begun``, nothing answers it.
         begun: Calls before those that a place in answer makes.
+        every: Calls that "both" means.
     """
 
     question: str
     choices: tuple[Choice, ...] = ()
     begun: tuple[ToolCall, ...] = ()
+    every: tuple[ToolCall, ...] = ()
 
 
 Called = tuple[ToolCall, Tool]
@@ -99,7 +101,7 @@ def _either(called: Sequence[Called], words: Sequence[str]) -> Iterator[Contradi
             before, after = set(words[max(0, at - _NEAR) : at]), set(words[at + 1 : at + 1 + _NEAR])
             if is_named(left, before) and is_named(right, after):
                 choices = Choice(left, _without(calls, first + 1)), Choice(right, _without(calls, first))
-                yield Contradiction(f"Which one: {with_article(left)} or {with_article(right)}?", choices)
+                yield Contradiction(f"Which one: {with_article(left)} or {with_article(right)}?", choices, every=calls)
 
 
 def _back(called: Sequence[Called], words: Sequence[str], amounts: Sequence[Amount]) -> Iterator[Contradiction]:
