@@ -682,6 +682,10 @@ def _goes_on(tool: Tool, name: str, value: float, said: _Said) -> bool:
     if not said.earlier_calls or said.earlier_calls[-1].name != tool.name or said.calls:
         return False
     way: Any = said.earlier_calls[-1].arguments.get(name)
+    ways = ways_of(tool, name)
+    told = 0 if ways is None else sign_of(said.words, ways[0][1], ways[1][1])
+    if told * value > 0 or NEGATIONS.search(" ".join(said.words)):  # "forward, but not too far"
+        return False
     less = any(begins_with(said.words[at:], _LESS) for at in range(len(said.words)))
     return is_figure(way) and way * value > 0 and less and not _COMPARES & set(said.words)
 

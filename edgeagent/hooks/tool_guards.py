@@ -21,6 +21,7 @@ from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, Grade, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
 from edgeagent.errors import ConfigError
+from edgeagent.hooks.call_wording import ways_of
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
@@ -78,7 +79,8 @@ class TalkGuardHook(BaseHook):
         english_only: The model knows no other language: one is answered with "I only understand English.", what has no
             words at all with ``answer``, and unknown words of no known language with both, without asking the model.
             Where the model itself says the former of an English text, ``answer`` takes the place of its reply. What
-            such a model calls at "continue", while nothing moves and nothing was left undone, is answered in words.
+            such a model calls at "continue", while nothing moves and nothing was left undone, is answered in words,
+            but for more of a way: "drive a meter", "keep going".
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
             no such answer, because it may tell of what was not done.
     """
@@ -116,8 +118,8 @@ class TalkGuardHook(BaseHook):
         """True while the text that the model answers may be in another language, or about one."""
         self._continues = False
         """True while what the model answers wants something to go on."""
-        self._all_done = False
-        """True while nothing of what was called last was left undone, and no question is open."""
+        self._finished: frozenset[str] | None = None
+        """The tools that were called last, while nothing of that was left undone and no question is open."""
         self._later = False
         """True while what the model answers asks for something that is not to be done now."""
 
@@ -158,7 +160,7 @@ class TalkGuardHook(BaseHook):
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 earlier = payload.messages[: len(payload.messages) - len(since)]
                 asked = _asked_something(earlier)
-                self._all_done = not asked and _is_all_done(earlier)
+                self._finished = None if asked else _finished(earlier)
                 forbidding, verbs = self._forbidding, _verbs_of(payload.tools)
                 asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs)
                 facts = self._small and asks_about_facts(said[0].text)
@@ -176,8 +178,8 @@ class TalkGuardHook(BaseHook):
                 return HookResult.replace(replace(payload, text=self._answer, tool_calls=()))
         if isinstance(payload, AfterLLM) and self._continues and not _is_moving(ctx):
             self._continues = False
-            again = self._all_done and any(map(self._keeps, _called(payload, ctx)))
-            if again or any(call.name == _STOP for call in payload.tool_calls):
+            again = any(self._keeps(one) and not self._drives_on(one) for one in _called(payload, ctx))
+            if (self._finished is not None and again) or any(call.name == _STOP for call in payload.tool_calls):
                 return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
@@ -191,6 +193,11 @@ class TalkGuardHook(BaseHook):
             self._wording = True
             return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
         return HookResult.end_turn(I_WAIT if self._waits else self._answer) if kept else None
+
+    def _drives_on(self, tool: Tool) -> bool:
+        """True if a tool did what it may do more of: "drive a meter", "keep going"."""
+        names = tool.parameters.get("properties", {})
+        return tool.name in (self._finished or ()) and any(ways_of(tool, name) is not None for name in names)
 
     def _is_unasked(self, tools: Iterable[Tool]) -> bool:
         """True if one of the tools is kept from talk, and was not asked for: "the same again" asks for what was called
@@ -271,11 +278,11 @@ def _asked_something(messages: Sequence[Message]) -> bool:
     return next(("?" in one.text for one in reversed(messages) if one.role == "assistant" and one.text.strip()), False)
 
 
-def _is_all_done(messages: Sequence[Message]) -> bool:
-    """True if nothing that was called last was left undone, stops apart."""
+def _finished(messages: Sequence[Message]) -> frozenset[str] | None:
+    """The tools that were called last, stops apart; None where anything of that was left undone."""
     work = dropwhile(lambda one: one.role != "tool" or one.name == _STOP, reversed(messages))
-    results = takewhile(lambda one: one.role != "user", work)
-    return all(one.status in _DONE for one in results if one.role == "tool")
+    results = [one for one in takewhile(lambda one: one.role != "user", work) if one.role == "tool"]
+    return frozenset(one.name or "" for one in results) if all(one.status in _DONE for one in results) else None
 
 
 def _may_be_repeated(text: str, request: BeforeLLM) -> frozenset[str]:

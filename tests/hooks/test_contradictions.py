@@ -200,6 +200,8 @@ def test_a_place_that_is_told_or_asked_about_is_not_chosen(answer: str) -> None:
         ("go to the kitchen and drive back", [KITCHEN, BACK], ["kitchen", -1]),
         ("go to the kitchen and back up", [KITCHEN, BACK], ["kitchen", -1]),
         ("go to the kitchen, then come back a meter", [KITCHEN, BACK], ["kitchen", -1]),
+        ("go to the kitchen, then go back a little", [KITCHEN, call("drive", distance_m=-0.5)], ["kitchen", -0.5]),
+        ("kitchen light on and go back", [*KITCHEN_ON, BACK], [("kitchen", True), -1]),
         ("drive forward 1 meter and come back", [call("drive", distance_m=1), BACK], [1, -1]),
         ("turn left 90 degrees, that's north", [LEFT], [90]),
         ("drive forward two meters to the north", [WAY], [2]),
@@ -238,6 +240,7 @@ def test_where_to_come_back_to_is_asked_and_all_is_done_then(answer: str, then: 
     [
         ("turn to face south", [call("turn", angle_deg=180)], "left or right", "left", [90]),
         ("turn east", [LEFT], "left or right", "to the right", [-90]),
+        ("turn 45 degrees to the west", [call("turn", angle_deg=45)], "left or right", "right", [-45]),
         ("turn east and go to the kitchen", [LEFT, KITCHEN], "left or right", "right", [-90, "kitchen"]),
         ("move north 2 meters", [WAY], "forward or back", "forwards", [2]),
         ("move north 2 meters", [WAY], "forward or back", "backwards please", [-2]),

@@ -505,7 +505,13 @@ def test_less_is_not_done_by_doing_more(
 
 @pytest.mark.parametrize(
     ("then", "wanted"),
-    [("a bit more", call("turn", angle_deg=15)), ("less than before: 45 degrees", call("turn", angle_deg=45))],
+    [
+        ("a bit more", call("turn", angle_deg=15)),
+        ("less than before: 45 degrees", call("turn", angle_deg=45)),
+        ("left again, not too far", call("turn", angle_deg=90)),
+        ("turn left a bit less", call("turn", angle_deg=15)),
+        ("turn left 45 degrees but not too much", call("turn", angle_deg=45)),
+    ],
 )
 def test_more_and_what_is_compared_is_done(then: str, wanted: Call) -> None:
     robot = Robot([call("turn", angle_deg=90)], "Done.", [wanted], "Done.")

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from edgeagent import Agent, Message, RunResult, ToolCall, ToolResult, skill, tool
+from edgeagent import Agent, Message, RunResult, Session, ToolCall, ToolResult, skill, tool
 from edgeagent.hooks import I_WAIT, NOT_LATER, TalkGuardHook, changes
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
@@ -268,6 +268,30 @@ def test_a_small_model_goes_on_only_with_what_was_left_undone(text: str) -> None
     assert (moved, result.reply) == ([], "There is nothing to continue.")
     for status, answer in (("interrupted", "I stopped."), ("not_run", "I stopped."), ("ok", "Shall I go on?")):
         assert told(text, messages=(*done(status), Message.assistant(answer)), english_only=True)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize(("last", "driven"), [("drive", [1, 1]), ("go_to", [1])])
+def test_a_small_model_drives_on_where_it_has_driven(last: str, driven: list[float]) -> None:
+    done: list[float] = []
+
+    @skill
+    def drive(distance_m: float) -> str:
+        """Drive straight; negative is backwards."""
+        done.append(distance_m)
+        return "drove"
+
+    @skill
+    def go_to(place: str) -> str:
+        """Drive to a place."""
+        done.append(1)
+        return "arrived"
+
+    first = call("drive", distance_m=1) if last == "drive" else call("go_to", place="hall")
+    llm = ScriptedLLM([first], "Done.", [call("drive", distance_m=1)], "Done.")
+    session = Session(Agent("robi", llm=llm, tools=[drive, go_to], hooks=[TalkGuardHook(english_only=True)]))
+    session.step("go there")
+    session.step("keep going")
+    assert done == driven
 
 
 def test_a_stop_word_reaches_the_model_in_any_language() -> None:
