@@ -357,6 +357,7 @@ class GroundingHook(BaseHook):
             tool = ctx.tool_of(call)
             if tool is None or tool.traits.question or tool.name.startswith(_HANDOFF):
                 continue
+            told = replace(said, left_out=frozenset()) if _keeps_so(call, said) else said
             for name, schema in tool.parameters.get("properties", {}).items():
                 value = call.arguments.get(name)
                 if value in (None, schema.get("default")) or (value == "" and name not in _required(tool)):
@@ -368,7 +369,7 @@ class GroundingHook(BaseHook):
                         yield doubt
                 elif isinstance(value, list) and not all(_is_said(one, said) for one in value if is_figure(one)):
                     yield _Doubt(at, name, None, _which(name))
-                elif (doubt := self._doubted_texts(at, name, value, schema, said)) and not (
+                elif (doubt := self._doubted_texts(at, name, value, schema, told)) and not (
                     doubt.texts and _is_of_all(at, name, calls, tool, said)
                 ):
                     yield doubt
@@ -789,6 +790,14 @@ def _is_left_out(text: str, said: _Said) -> bool:
     if not said.left_out or not is_named(text, said.left_out):
         return False
     return not set(words_of(text)) <= set(said.words) - said.left_out
+
+
+def _keeps_so(call: ToolCall, said: _Said) -> bool:
+    """True if a call switches as something is to be left: on at "leave the kitchen light on"."""
+    keeps = [at for at, word in enumerate(said.words) if word in lists("follow_ups").keeps]
+    kept = [next((word for word in said.words[at:] if word in ("on", "off")), "") for at in keeps]
+    states = [value for value in call.arguments.values() if isinstance(value, bool)]
+    return kept == [("off", "on")[state] for state in states] and len(states) == 1
 
 
 def _figures(text: str) -> set[str]:

@@ -20,6 +20,7 @@ from edgeagent.english.asking import asks_about_facts, continues, is_for_later, 
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, Grade, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
+from edgeagent.english.word_data import lists
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.call_wording import ways_of
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
@@ -38,6 +39,7 @@ _TIMES: Final = frozenset({"when", "time", "date", "day", "at", "delay", "after"
 _SPEEDS: Final = frozenset({"speed", "rate", "feed", "flow", "per", "timeout"})
 """Words in the names of those whose time is none that anybody waits for."""
 _RELEASES: Final = StopPhrases()
+_WAITS: Final = lists("stops").waits
 _STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
 """A call that was written where words were asked for: 'Irrigate: {"bed": "A"}'."""
@@ -161,9 +163,9 @@ class TalkGuardHook(BaseHook):
                 earlier = payload.messages[: len(payload.messages) - len(since)]
                 asked = _asked_something(earlier)
                 self._finished = None if asked else _finished(earlier)
-                forbidding, verbs = self._forbidding, _verbs_of(payload.tools)
-                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs)
-                facts = self._small and asks_about_facts(said[0].text)
+                forbidding, verbs, named = self._forbidding, _verbs_of(payload.tools), _names_of(payload.tools)
+                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs, named)
+                facts = self._small and asks_about_facts(said[0].text, named)
                 self._waits = self._small and not asked and _only_waits(said[0].text, verbs)
                 self._talk = not asks or facts or self._waits or any(one.text in forbidding for one in said[1:])
                 self._later = self._small and is_for_later(said[0].text, verbs)
@@ -236,14 +238,13 @@ class TalkGuardHook(BaseHook):
 
 
 def _only_waits(text: str, verbs: frozenset[str]) -> bool:
-    """True if a text is a phrase that holds what moves, "hold on", and no tool is called so, as one that waits is at
-    "wait a minute".
+    """True if a text is a phrase that holds what moves, "hold on", and no tool is called so, or waits: "wait a minute".
 
     Args:
         verbs: First words of the tools' names.
     """
     row = _RELEASES.read(text)
-    return row is not None and row.grade is Grade.HOLD and verbs.isdisjoint(words_of(row.words)[:1])
+    return row is not None and row.grade is Grade.HOLD and verbs.isdisjoint(_WAITS.union(words_of(row.words)[:1]))
 
 
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
@@ -296,6 +297,11 @@ def _words_of_tools(tools: Iterable[Tool]) -> frozenset[str]:
     """The words in names, descriptions and schemas of tools, which people use when they ask for them."""
     texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in tools)
     return frozenset(word for text in texts for word in words_of(text) if word.isascii())
+
+
+def _names_of(tools: Iterable[Tool]) -> frozenset[str]:
+    """The words of tools' names."""
+    return frozenset(word for tool in tools for word in tool.name.lower().split("_"))
 
 
 def _verbs_of(tools: Iterable[Tool]) -> frozenset[str]:

@@ -836,6 +836,22 @@ def test_what_is_left_out_is_not_proposed(text: str) -> None:
     assert not robot.done
 
 
+@pytest.mark.parametrize(
+    ("text", "on", "asked"),
+    [
+        ("leave the kitchen light on and go to the office", True, False),
+        ("keep the kitchen light on and turn left", True, False),
+        ("leave the kitchen light off and go to the office", False, False),
+        ("leave the kitchen light on and go to the office", False, True),
+        ("keep the kitchen light off and go to the office", True, True),
+    ],
+)
+def test_what_is_left_as_it_is_said_is_not_asked_about(text: str, on: bool, asked: bool) -> None:
+    robot = Lights([call("set_light", place="kitchen", on=on)], "Done.")
+    assert (robot.hear(text).reply == "Which place do you mean?") is asked
+    assert robot.done == ([] if asked else [("set_light", "kitchen")])
+
+
 @pytest.mark.parametrize("answer", ["yes", "all of them", "yes please", "okay", "do it", "everything"])
 def test_what_is_left_out_stays_so_while_that_is_asked_about(answer: str) -> None:
     wanted = [call("go_to", place="kitchen")]
