@@ -209,11 +209,19 @@ def _names(words: Sequence[str], can: Abilities, *, alone: bool = False) -> bool
     return alone and all(word in _WAYS for word in named)
 
 
-def asks_about_facts(text: str) -> bool:
+def asks_about_facts(text: str, named: AbstractSet[str] = frozenset()) -> bool:
     """True if a text asks about what was or what something is, and for nothing else: "was that left", but not "did you
-    see it? go there"."""
+    see it? go there".
+
+    Args:
+        named: Words of the names of an app's tools, which may be there for that: "notify_when", "check_pump".
+    """
     words = sentence(text).bare
-    if not says("facts", words) or _SENTENCES.search(text.strip(" .!?")):
+    if (
+        not says("facts", words)
+        or not named.isdisjoint(RULE.notifies | set(words[:1]))
+        or _SENTENCES.search(text.strip(" .!?"))
+    ):
         return False
     return not _ends_in_command(text) and not _commands_inside(words, 2)
 
@@ -230,7 +238,7 @@ def is_for_later(text: str, verbs: AbstractSet[str]) -> bool:
     text = inverse_normalised(text)
     told = decide("for_later", _with_known_verbs(sentence(text).bare, verbs))
     if told is not None:
-        return told != "no" and told not in verbs
+        return told != "no" and verbs.isdisjoint(told.split("/"))
     clauses = (_with_known_verbs(without_asking(bare(clause)), verbs) for clause in _clauses(text))
     first = next((clause for clause in clauses if clause and clause[0] in CLASS.verbs), [])
     return says("done_later", first)
@@ -264,23 +272,24 @@ def _main(words: list[str]) -> list[str]:
     return bare(without_leading(words)) or words
 
 
-def names_a_verb(text: str, verbs: AbstractSet[str]) -> bool:
+def names_a_verb(text: str, verbs: AbstractSet[str], named: AbstractSet[str]) -> bool:
     """True if a clause behind a report begins with one of an app's own verbs, "the birds are back, scare them off", or
     if a text asks for what only a tool of that name does: "say turn left".
 
     Args:
         verbs: First words of its tools' names.
+        named: All words of them.
     """
     if _takes_back(sentence(text).bare):
         return False
     if wanted := _tools_for(text):
-        return not verbs.isdisjoint(wanted)
+        return not named.isdisjoint(wanted)
     clauses = map(bare, _clauses(text)[1:])
     return any(len(words) > 1 and words[0] in verbs - RULE.tells for words in clauses)
 
 
 def _tools_for(text: str) -> list[str]:
-    """First words of the names of those tools without which a text asks for nothing; none where it asks anyhow."""
+    """Words in the names of those tools without which a text asks for nothing; none where it asks anyhow."""
     told = decide("only_with", sentence(text).bare)
     if told is None or (_ends_in_command(text) and not _QUOTES.fullmatch(text.strip(" .!"))):
         return []

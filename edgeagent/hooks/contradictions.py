@@ -46,13 +46,15 @@ class Contradiction:
     """A question in place of calls.
 
     Attributes:
-        choices: Answers to it.
+        choices: Answers to it. Without any, and without ``begun``, nothing answers it.
         begun: Calls before those that a place in answer makes.
+        every: Calls that "both" means.
     """
 
     question: str
     choices: tuple[Choice, ...] = ()
     begun: tuple[ToolCall, ...] = ()
+    every: tuple[ToolCall, ...] = ()
 
 
 Called = tuple[ToolCall, Tool]
@@ -68,7 +70,10 @@ def contradiction(called: Sequence[Called], words: Sequence[str], amounts: Seque
         amounts: In the words.
     """
     found = chain(
-        _to_the_side(called, words), _either(called, words), _back(called, words, amounts), _compass(called, words)
+        _to_the_side(called, words),
+        _either(called, words),
+        _back(called, words, amounts),
+        _compass(called, words, amounts),
     )
     return next(found, None)
 
@@ -99,24 +104,29 @@ def _either(called: Sequence[Called], words: Sequence[str]) -> Iterator[Contradi
             before, after = set(words[max(0, at - _NEAR) : at]), set(words[at + 1 : at + 1 + _NEAR])
             if is_named(left, before) and is_named(right, after):
                 choices = Choice(left, _without(calls, first + 1)), Choice(right, _without(calls, first))
-                yield Contradiction(f"Which one: {with_article(left)} or {with_article(right)}?", choices)
+                yield Contradiction(f"Which one: {with_article(left)} or {with_article(right)}?", choices, every=calls)
 
 
 def _back(called: Sequence[Called], words: Sequence[str], amounts: Sequence[Amount]) -> Iterator[Contradiction]:
-    """A short way back after another call at "go to the kitchen and come back"."""
-    if amounts or not any(begins_with(words[at:], _RETURNS) for at in range(len(words))):
+    """A short way back after another motion at "go to the kitchen and come back"; "a little" tells how far."""
+    if amounts or _WAYS.slightly & set(words) or not any(begins_with(words[at:], _RETURNS) for at in range(len(words))):
         return
     for at, (one, (call, tool)) in enumerate(pairwise(called), 1):
-        if not _directed(*one) and any(call.arguments[name] < 0 for name in _ahead(call, tool)):
+        if (
+            one[1].traits.motion
+            and not _directed(*one)
+            and any(call.arguments[name] < 0 for name in _ahead(call, tool))
+        ):
             yield Contradiction(_WHERE_TO, begun=tuple(call for call, _ in called[:at]))
 
 
-def _compass(called: Sequence[Called], words: Sequence[str]) -> Iterator[Contradiction]:
+def _compass(called: Sequence[Called], words: Sequence[str], amounts: Sequence[Amount]) -> Iterator[Contradiction]:
     """A way of the robot's own at a point of the compass, for a tool that has no bearing: "turn east"."""
     if _POINTS.isdisjoint(words):
         return
     calls = tuple(call for call, _ in called)
     turns = any(_directed(*one) and not _ahead(*one) for one in called)
+    told = any(one.dimension == "angle" for one in amounts)
     for at, (call, tool) in enumerate(called):
         if any(_WAYS.bearing & set(name.lower().split("_")) for name in tool.parameters.get("properties", {})):
             continue
@@ -124,7 +134,9 @@ def _compass(called: Sequence[Called], words: Sequence[str]) -> Iterator[Contrad
             ways, unit = ways_of(tool, name), unit_of(name)
             if ways is None or sign_of(words, ways[0][1] | ways[1][1], ()) or (turns and name in _ahead(call, tool)):
                 continue
-            value = _QUARTER / unit[1] if unit is not None and unit[0] == "angle" else abs(call.arguments[name])
+            value = abs(call.arguments[name])
+            if unit is not None and unit[0] == "angle" and not told:
+                value = _QUARTER / unit[1]
             choices = tuple(
                 Choice(way, (*calls[:at], _with(call, name, sign * value), *calls[at + 1 :]), others)
                 for sign, (way, others) in zip((1, -1), ways, strict=True)

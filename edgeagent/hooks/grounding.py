@@ -31,8 +31,10 @@ from edgeagent.english.amounts import (
     sign_of,
     unit_of,
 )
-from edgeagent.english.answers import yes_or_no
+from edgeagent.english.answers import is_backchannel, yes_or_no
 from edgeagent.english.number_words import UNITS
+from edgeagent.english.sentence_rules import is_question
+from edgeagent.english.stop_phrases import StopPhrases
 from edgeagent.english.tokens import (
     NEGATIONS,
     alike,
@@ -93,6 +95,9 @@ _ROUNDED: Final = 0.03
 """Share by which a third, or another part of what was done before, may be rounded."""
 _CORRECTS: Final = frozenset("no not nope sorry actually wait oh i mean meant rather make it".split())
 """Words between a unit and the one that takes its place."""
+_WITH_A_NUMBER: Final = lists("follow_ups").beside_a_number | _CORRECTS
+"""Words that may stand in an answer beside its number, and say nothing else."""
+_HOLDS: Final = StopPhrases()
 _ANSWER_WORDS: Final = 4
 """Words beside the number in "make it two meters please"."""
 
@@ -234,6 +239,10 @@ class _Pending:
     """The calls of the reply, in which the doubtful argument can be exchanged."""
     contradiction: Contradiction | None = None
     """The one that was asked about, with its answers."""
+    words: frozenset[str] = frozenset()
+    """Those that the calls were made of."""
+    left_out: frozenset[str] = frozenset()
+    """Those of them that name what is left out."""
 
 
 class GroundingHook(BaseHook):
@@ -271,11 +280,13 @@ class GroundingHook(BaseHook):
         if self._pending is None and not payload.tool_calls:
             return None
         said = _Said.of(ctx.history())
+        pending, self._pending = self._pending, None
         begun: tuple[ToolCall, ...] = ()
-        if not said.calls:
-            begun = _begun(self._pending, said)
-            if (answered := self._answered(payload.tool_calls, said, ctx)) is not None:
+        if pending is not None and not said.calls and _is_asked(pending, said):
+            if (answered := self._answered(pending, payload.tool_calls, said, ctx)) is not None:
                 return HookResult.replace(replace(payload, text=answered[0], tool_calls=answered[1]))
+            begun = _begun(pending, payload.tool_calls, said, ctx)
+            said = replace(said, left_out=said.left_out | (pending.left_out - set(said.words)))
         if not payload.tool_calls:
             return None
         if any(
@@ -303,37 +314,36 @@ class GroundingHook(BaseHook):
             # a call that the model makes up after a failure is no wish of the person's: the failure is told
             return HookResult.replace(replace(payload, text=" ".join(told.sentences()), tool_calls=()))
         question = " ".join([*told.sentences(), question])
-        if contradicted is not None:
-            self._pending = _Pending(question, None, None, calls, contradicted)
+        if contradicted is None:
+            asked = _pending(question, calls, doubts) if doubts else self._of_way(question, calls, ctx)
         else:
-            self._pending = _pending(question, calls, doubts) if doubts else self._of_way(question, calls, ctx)
+            asked = _Pending(question, None, None, calls, contradicted)
+        if contradicted is None or contradicted.choices or contradicted.begun:  # else nothing answers it
+            self._pending = replace(asked, words=frozenset(said.words), left_out=said.left_out)
         logger.info("asked about %s: %s", ", ".join(call.name for call in calls), question)
         return HookResult.replace(replace(payload, text=question, tool_calls=()))
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _answered(
-        self, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext
+        self, pending: _Pending, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext
     ) -> tuple[str, tuple[ToolCall, ...]] | None:
         """Returns the text and the calls of a reply, as an answer to the open question makes them; None where it is no
         answer, or one that the model's own calls correct: "no, the keys"."""
-        pending, self._pending = self._pending, None
-        if pending is None or not _is_asked(pending, said):
-            return None
         answer = yes_or_no(said.text)
-        if pending.contradiction is not None:
-            if chosen := _chosen(pending, pending.contradiction, said):
-                return "", chosen
-            if answer:  # to a question that has no yes
-                self._pending = pending
-                return pending.question, ()
+        chosen = None if answer else _chosen(pending, said)
+        if chosen:
+            return "", chosen
+        if (answer and pending.calls is None) or (answer is None and _answers_nothing(pending, calls, said)):
+            self._pending = pending
+            return pending.question, ()
         numbered = _with_number(pending, said, ctx)
         if numbered is not None:
             if question := self._read_back(numbered, ctx):
-                self._pending = self._of_way(question, numbered, ctx)
+                self._pending = replace(self._of_way(question, numbered, ctx), words=pending.words)
                 return question, ()
             return "", numbered
-        if answer and pending.calls is not None:
+        if answer and pending.calls:
             return "", pending.calls
         if answer is not False or len(words_of(said.text)) > _ANSWER_WORDS or _corrects(calls, said):
             return None
@@ -347,6 +357,7 @@ class GroundingHook(BaseHook):
             tool = ctx.tool_of(call)
             if tool is None or tool.traits.question or tool.name.startswith(_HANDOFF):
                 continue
+            told = replace(said, left_out=frozenset()) if _keeps_so(call, said) else said
             for name, schema in tool.parameters.get("properties", {}).items():
                 value = call.arguments.get(name)
                 if value in (None, schema.get("default")) or (value == "" and name not in _required(tool)):
@@ -358,7 +369,7 @@ class GroundingHook(BaseHook):
                         yield doubt
                 elif isinstance(value, list) and not all(_is_said(one, said) for one in value if is_figure(one)):
                     yield _Doubt(at, name, None, _which(name))
-                elif (doubt := self._doubted_texts(at, name, value, schema, said)) and not (
+                elif (doubt := self._doubted_texts(at, name, value, schema, told)) and not (
                     doubt.texts and _is_of_all(at, name, calls, tool, said)
                 ):
                     yield doubt
@@ -437,28 +448,58 @@ def _is_asked(pending: _Pending, said: _Said) -> bool:
 
 def _corrects(calls: Sequence[ToolCall], said: _Said) -> bool:
     """True if calls take what is named beside a no: "no, the keys"."""
-    texts = (value for call in calls for value in call.arguments.values() if isinstance(value, str))
-    words = frozenset(said.words)
-    return not NEGATIONS.search(said.text) and any(is_named(text, words) for text in texts)
+    return not NEGATIONS.search(said.text) and any(_is_told(call, said) for call in calls)
 
 
-def _chosen(pending: _Pending, contradicted: Contradiction, said: _Said) -> tuple[ToolCall, ...]:
-    """The calls of the only choice that an answer names, or of all at "both"; nothing where it names another number."""
-    if NEGATIONS.search(said.text) or said.amounts:
+def _chosen(pending: _Pending, said: _Said) -> tuple[ToolCall, ...]:
+    """The calls of the only choice that an answer names, or of all at "both"; nothing where it says more than that."""
+    asked = pending.contradiction
+    if asked is None or NEGATIONS.search(said.text) or said.amounts:
         return ()
     words = frozenset(said.words)
-    named = [one for one in contradicted.choices if is_named(one.name, words, one.words)]
+    known = pending.words - {"or"} | lists("follow_ups").beside_a_choice | _EVERY
+    known |= {word for one in asked.choices for word in (*words_of(one.name), *one.words)}
+    if not all(any(is_named(one.name, {word}) for one in asked.choices) for word in words - known):
+        return ()
+    named = [one for one in asked.choices if is_named(one.name, words, one.words)]
     if not named and _EVERY & words:
-        return pending.proposed
+        return asked.every
     return named[0].calls if len(named) == 1 else ()
 
 
-def _begun(pending: _Pending | None, said: _Said) -> tuple[ToolCall, ...]:
-    """The calls that come before those of a place, where it was asked for: "Where should I come back to?"."""
-    if pending is None or pending.contradiction is None or not _is_asked(pending, said):
+def _answers_nothing(pending: _Pending, calls: Sequence[ToolCall], said: _Said) -> bool:
+    """True if what is said to one of several ways neither names one nor asks for something else: the model just makes
+    a call that was asked about."""
+    asked = pending.contradiction
+    if asked is None or not calls:
+        return False
+    words = words_of(said.text)
+    if is_backchannel(words) or _HOLDS.read(said.text) is not None:
+        return True
+    offered = [*pending.proposed, *(call for one in asked.choices for call in one.calls)]
+    made = [(call.name, call.arguments) for call in offered]
+    tells = is_question(words) or not lists("classes").be.isdisjoint(words)
+    nothing_else = all((call.name, call.arguments) in made for call in calls)
+    return nothing_else and (tells or not any(_is_told(call, said) for call in calls))
+
+
+def _is_told(call: ToolCall, said: _Said) -> bool:
+    """True if words name a text of a call."""
+    return any(isinstance(value, str) and is_named(value, frozenset(said.words)) for value in call.arguments.values())
+
+
+def _begun(pending: _Pending, calls: Sequence[ToolCall], said: _Said, ctx: AgentContext) -> tuple[ToolCall, ...]:
+    """The calls that come before one to a place, where it was asked for: "Where should I come back to?"."""
+    other = lists("follow_ups").in_place | (lists("classes").verbs - lists("follow_ups").comes_back)
+    if pending.contradiction is None or other & set(said.words) or yes_or_no(said.text) is not None:
         return ()
-    other = lists("classes").verbs & set(said.words) - lists("follow_ups").comes_back
-    return () if other or yes_or_no(said.text) is not None else pending.contradiction.begun
+    return pending.contradiction.begun if any(_goes(call, ctx) for call in calls) else ()
+
+
+def _goes(call: ToolCall, ctx: AgentContext) -> bool:
+    """True for a motion that no number tells."""
+    tool = ctx.tool_of(call)
+    return tool is not None and tool.traits.motion and not any(map(is_figure, call.arguments.values()))
 
 
 def _contradiction(calls: Sequence[ToolCall], said: _Said, ctx: AgentContext) -> Contradiction | None:
@@ -540,6 +581,9 @@ def _with_number(pending: _Pending, said: _Said, ctx: AgentContext) -> tuple[Too
     if _number_for(call.arguments.get(doubt.parameter), schema) is None or not _may_be(amount, doubt.parameter):
         return None
     if len(said.words) - 1 - (amount.end - amount.start) > _ANSWER_WORDS:
+        return None
+    beside = {*said.words[: amount.start], *said.words[amount.end :]}
+    if beside - _WITH_A_NUMBER - pending.words - UNITS:
         return None
     sign = _sign(amount, said.words, None if tool is None else ways_of(tool, doubt.parameter)) or doubt.sign
     return _with(pending.proposed, doubt, _in_unit(amount, doubt.parameter, sign, schema))
@@ -639,6 +683,10 @@ def _goes_on(tool: Tool, name: str, value: float, said: _Said) -> bool:
     if not said.earlier_calls or said.earlier_calls[-1].name != tool.name or said.calls:
         return False
     way: Any = said.earlier_calls[-1].arguments.get(name)
+    ways = ways_of(tool, name)
+    told = 0 if ways is None else sign_of(said.words, ways[0][1], ways[1][1])
+    if told * value > 0 or NEGATIONS.search(" ".join(said.words)):  # "forward, but not too far"
+        return False
     less = any(begins_with(said.words[at:], _LESS) for at in range(len(said.words)))
     return is_figure(way) and way * value > 0 and less and not _COMPARES & set(said.words)
 
@@ -742,6 +790,14 @@ def _is_left_out(text: str, said: _Said) -> bool:
     if not said.left_out or not is_named(text, said.left_out):
         return False
     return not set(words_of(text)) <= set(said.words) - said.left_out
+
+
+def _keeps_so(call: ToolCall, said: _Said) -> bool:
+    """True if a call switches as something is to be left: on at "leave the kitchen light on"."""
+    keeps = [at for at, word in enumerate(said.words) if word in lists("follow_ups").keeps]
+    kept = [next((word for word in said.words[at:] if word in ("on", "off")), "") for at in keeps]
+    states = [value for value in call.arguments.values() if isinstance(value, bool)]
+    return kept == [("off", "on")[state] for state in states] and len(states) == 1
 
 
 def _figures(text: str) -> set[str]:

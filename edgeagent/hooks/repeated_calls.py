@@ -143,6 +143,7 @@ def _is_unasked(calls: Sequence[ToolCall], history: Sequence[Message], ctx: Agen
         _has_cue(words)
         or any(continues(message.text) for message in new)
         or any(_calls_by_name(call, words) for call, _ in changing)
+        or (_LISTS.ends & set(words) and all(_switches_back(call, made) for call, _ in changing))
         or any(word in asked and word not in _EMPTY and not is_number(word) for word in words)
     )
 
@@ -167,6 +168,12 @@ def _does_as(call: ToolCall, other: ToolCall) -> bool:
     return all(
         value in (other.arguments[key], _contrary(other.arguments[key])) for key, value in call.arguments.items()
     )
+
+
+def _switches_back(call: ToolCall, made: Sequence[tuple[ToolCall, str]]) -> bool:
+    """True if a call switches the contrary of what the last one of its tool did."""
+    last = next(one.arguments for one, _ in reversed(made) if one.name == call.name)
+    return any(isinstance(value, bool) and value is not last.get(key) for key, value in call.arguments.items())
 
 
 def _contrary(value: Any) -> Any:
@@ -213,7 +220,7 @@ def _has_cue(words: Sequence[str]) -> bool:
 
 def _calls_by_name(call: ToolCall, words: Sequence[str]) -> bool:
     """True if words have one of a tool's name, or switch what it switches: "lights", "off"."""
-    if any(alike(word, one) for word in words for one in words_of(call.name.replace("_", " "))):
+    if any(word == one or alike(word, one) for word in words for one in words_of(call.name.replace("_", " "))):
         return True
     if not any(isinstance(value, bool) for value in call.arguments.values()):
         return False

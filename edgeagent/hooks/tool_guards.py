@@ -20,7 +20,9 @@ from edgeagent.english.asking import asks_about_facts, continues, is_for_later, 
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, Grade, StopPhrases
 from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
+from edgeagent.english.word_data import lists
 from edgeagent.errors import ConfigError
+from edgeagent.hooks.call_wording import ways_of
 from edgeagent.hooks.hook import AfterLLM, BaseHook, BeforeLLM, BeforeTool, FirePoint, HookResult, Payload
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
@@ -37,6 +39,7 @@ _TIMES: Final = frozenset({"when", "time", "date", "day", "at", "delay", "after"
 _SPEEDS: Final = frozenset({"speed", "rate", "feed", "flow", "per", "timeout"})
 """Words in the names of those whose time is none that anybody waits for."""
 _RELEASES: Final = StopPhrases()
+_WAITS: Final = lists("stops").waits
 _STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
 """A call that was written where words were asked for: 'Irrigate: {"bed": "A"}'."""
@@ -78,7 +81,8 @@ class TalkGuardHook(BaseHook):
         english_only: The model knows no other language: one is answered with "I only understand English.", what has no
             words at all with ``answer``, and unknown words of no known language with both, without asking the model.
             Where the model itself says the former of an English text, ``answer`` takes the place of its reply. What
-            such a model calls at "continue", while nothing moves and nothing was left undone, is answered in words.
+            such a model calls at "continue", while nothing moves and nothing was left undone, is answered in words,
+            but for more of a way: "drive a meter", "keep going".
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
             no such answer, because it may tell of what was not done.
     """
@@ -116,8 +120,8 @@ class TalkGuardHook(BaseHook):
         """True while the text that the model answers may be in another language, or about one."""
         self._continues = False
         """True while what the model answers wants something to go on."""
-        self._all_done = False
-        """True while nothing of what was called last was left undone, and no question is open."""
+        self._finished: frozenset[str] | None = None
+        """The tools that were called last, while nothing of that was left undone and no question is open."""
         self._later = False
         """True while what the model answers asks for something that is not to be done now."""
 
@@ -158,10 +162,10 @@ class TalkGuardHook(BaseHook):
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 earlier = payload.messages[: len(payload.messages) - len(since)]
                 asked = _asked_something(earlier)
-                self._all_done = not asked and _is_all_done(earlier)
-                forbidding, verbs = self._forbidding, _verbs_of(payload.tools)
-                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs)
-                facts = self._small and asks_about_facts(said[0].text)
+                self._finished = None if asked else _finished(earlier)
+                forbidding, verbs, named = self._forbidding, _verbs_of(payload.tools), _names_of(payload.tools)
+                asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs, named)
+                facts = self._small and asks_about_facts(said[0].text, named)
                 self._waits = self._small and not asked and _only_waits(said[0].text, verbs)
                 self._talk = not asks or facts or self._waits or any(one.text in forbidding for one in said[1:])
                 self._later = self._small and is_for_later(said[0].text, verbs)
@@ -176,8 +180,8 @@ class TalkGuardHook(BaseHook):
                 return HookResult.replace(replace(payload, text=self._answer, tool_calls=()))
         if isinstance(payload, AfterLLM) and self._continues and not _is_moving(ctx):
             self._continues = False
-            again = self._all_done and any(map(self._keeps, _called(payload, ctx)))
-            if again or any(call.name == _STOP for call in payload.tool_calls):
+            again = any(self._keeps(one) and not self._drives_on(one) for one in _called(payload, ctx))
+            if (self._finished is not None and again) or any(call.name == _STOP for call in payload.tool_calls):
                 return HookResult.replace(replace(payload, text=NOTHING_TO_CONTINUE, tool_calls=()))
         tools = [payload.tool] if isinstance(payload, BeforeTool) else _called(payload, ctx)
         if self._later and isinstance(payload, AfterLLM) and any(self._keeps(one) and not _waits(one) for one in tools):
@@ -191,6 +195,11 @@ class TalkGuardHook(BaseHook):
             self._wording = True
             return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
         return HookResult.end_turn(I_WAIT if self._waits else self._answer) if kept else None
+
+    def _drives_on(self, tool: Tool) -> bool:
+        """True if a tool did what it may do more of: "drive a meter", "keep going"."""
+        names = tool.parameters.get("properties", {})
+        return tool.name in (self._finished or ()) and any(ways_of(tool, name) is not None for name in names)
 
     def _is_unasked(self, tools: Iterable[Tool]) -> bool:
         """True if one of the tools is kept from talk, and was not asked for: "the same again" asks for what was called
@@ -229,14 +238,13 @@ class TalkGuardHook(BaseHook):
 
 
 def _only_waits(text: str, verbs: frozenset[str]) -> bool:
-    """True if a text is a phrase that holds what moves, "hold on", and no tool is called so, as one that waits is at
-    "wait a minute".
+    """True if a text is a phrase that holds what moves, "hold on", and no tool is called so, or waits: "wait a minute".
 
     Args:
         verbs: First words of the tools' names.
     """
     row = _RELEASES.read(text)
-    return row is not None and row.grade is Grade.HOLD and verbs.isdisjoint(words_of(row.words)[:1])
+    return row is not None and row.grade is Grade.HOLD and verbs.isdisjoint(_WAITS.union(words_of(row.words)[:1]))
 
 
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:
@@ -271,11 +279,11 @@ def _asked_something(messages: Sequence[Message]) -> bool:
     return next(("?" in one.text for one in reversed(messages) if one.role == "assistant" and one.text.strip()), False)
 
 
-def _is_all_done(messages: Sequence[Message]) -> bool:
-    """True if nothing that was called last was left undone, stops apart."""
+def _finished(messages: Sequence[Message]) -> frozenset[str] | None:
+    """The tools that were called last, stops apart; None where anything of that was left undone."""
     work = dropwhile(lambda one: one.role != "tool" or one.name == _STOP, reversed(messages))
-    results = takewhile(lambda one: one.role != "user", work)
-    return all(one.status in _DONE for one in results if one.role == "tool")
+    results = [one for one in takewhile(lambda one: one.role != "user", work) if one.role == "tool"]
+    return frozenset(one.name or "" for one in results) if all(one.status in _DONE for one in results) else None
 
 
 def _may_be_repeated(text: str, request: BeforeLLM) -> frozenset[str]:
@@ -289,6 +297,11 @@ def _words_of_tools(tools: Iterable[Tool]) -> frozenset[str]:
     """The words in names, descriptions and schemas of tools, which people use when they ask for them."""
     texts = (f"{tool.name} {tool.description} {tool.parameters}".replace("_", " ") for tool in tools)
     return frozenset(word for text in texts for word in words_of(text) if word.isascii())
+
+
+def _names_of(tools: Iterable[Tool]) -> frozenset[str]:
+    """The words of tools' names."""
+    return frozenset(word for tool in tools for word in tool.name.lower().split("_"))
 
 
 def _verbs_of(tools: Iterable[Tool]) -> frozenset[str]:

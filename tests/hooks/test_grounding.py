@@ -435,6 +435,13 @@ def test_a_no_does_nothing_and_a_later_yes_does_nothing_either() -> None:
             [("drive", 3), ("turn", 90)],
         ),
         ("drive 30 meters and 20 back", [call("drive", distance_m=30), call("drive", distance_m=-20)], "no, 3", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "timer 10", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "2 lights on", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "battery 2", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "volume 3", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "alarm at 7", []),
+        ("drive 30 meters", [call("drive", distance_m=30)], "at 7", []),
+        ("turn 900 degrees", [call("turn", angle_deg=900)], "timer 10", []),
     ],
 )
 def test_a_number_beside_a_no_takes_the_place_of_a_long_way(text: str, calls: Any, answer: str, done: Any) -> None:
@@ -498,7 +505,13 @@ def test_less_is_not_done_by_doing_more(
 
 @pytest.mark.parametrize(
     ("then", "wanted"),
-    [("a bit more", call("turn", angle_deg=15)), ("less than before: 45 degrees", call("turn", angle_deg=45))],
+    [
+        ("a bit more", call("turn", angle_deg=15)),
+        ("less than before: 45 degrees", call("turn", angle_deg=45)),
+        ("left again, not too far", call("turn", angle_deg=90)),
+        ("turn left a bit less", call("turn", angle_deg=15)),
+        ("turn left 45 degrees but not too much", call("turn", angle_deg=45)),
+    ],
 )
 def test_more_and_what_is_compared_is_done(then: str, wanted: Call) -> None:
     robot = Robot([call("turn", angle_deg=90)], "Done.", [wanted], "Done.")
@@ -821,6 +834,34 @@ def test_what_is_left_out_is_not_proposed(text: str) -> None:
     robot = Lights(ROOMS)
     assert robot.hear(text).reply == "Which place do you mean?"
     assert not robot.done
+
+
+@pytest.mark.parametrize(
+    ("text", "on", "asked"),
+    [
+        ("leave the kitchen light on and go to the office", True, False),
+        ("keep the kitchen light on and turn left", True, False),
+        ("leave the kitchen light off and go to the office", False, False),
+        ("leave the kitchen light on and go to the office", False, True),
+        ("keep the kitchen light off and go to the office", True, True),
+    ],
+)
+def test_what_is_left_as_it_is_said_is_not_asked_about(text: str, on: bool, asked: bool) -> None:
+    robot = Lights([call("set_light", place="kitchen", on=on)], "Done.")
+    assert (robot.hear(text).reply == "Which place do you mean?") is asked
+    assert robot.done == ([] if asked else [("set_light", "kitchen")])
+
+
+@pytest.mark.parametrize("answer", ["yes", "all of them", "yes please", "okay", "do it", "everything"])
+def test_what_is_left_out_stays_so_while_that_is_asked_about(answer: str) -> None:
+    wanted = [call("go_to", place="kitchen")]
+    robot = Robot(wanted, wanted, wanted, "Done.")
+    question = robot.hear("go everywhere but the kitchen").reply
+    assert question == "Which place do you mean?"
+    assert "Which place do you mean?" in robot.hear(answer).reply
+    assert not robot.done
+    robot.hear("the kitchen after all")
+    assert robot.done == [("go_to", "kitchen")]
 
 
 @pytest.mark.parametrize(

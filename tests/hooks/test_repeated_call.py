@@ -46,7 +46,13 @@ def robot(done: list[tuple[Any, ...]], *replies: Any) -> Agent:
         done.append(("wave",) if hands is None else ("wave", *hands))
         return "waved"
 
-    tools = [go_to, drive, turn, set_light, scan, wave]
+    @tool
+    def hop() -> str:
+        """Leave the ground."""
+        done.append(("hop",))
+        return "hopped"
+
+    tools = [go_to, drive, turn, set_light, scan, wave, hop]
     return Agent("robi", llm=ScriptedLLM(*replies), tools=tools, hooks=[RepeatedCallHook()])
 
 
@@ -145,6 +151,9 @@ ON, OFF = call("set_light", place="kitchen", on=True), call("set_light", place="
         (ON, "hang on, someone's here", OFF),
         (ON, "the office off", OFF),
         (WAVE, "nearly there", WAVE),
+        (WAVE, "enough", WAVE),
+        (ON, "enough", ON),
+        (METER, "enough", BACK),
     ],
 )
 def test_what_new_words_do_not_ask_for_is_not_done_again(first: Any, then: str, repeated: Any) -> None:
@@ -183,6 +192,22 @@ def test_what_new_words_do_not_ask_for_is_not_done_again(first: Any, then: str, 
         (WAVE, "a wave, please", WAVE),
         (WAVE, "showtime", WAVE),
         (WAVE, "after me", WAVE),
+        (WAVE, "stay with me", WAVE),
+        (WAVE, "to me", WAVE),
+        (WAVE, "louder", WAVE),
+        (METER, "slower", BACK),
+        (METER, "slow down", BACK),
+        (METER, "too fast", BACK),
+        (METER, "up", METER),
+        (ON, "dark please", OFF),
+        (ON, "out", OFF),
+        (ON, "that's enough", OFF),
+        (ON, "finish", OFF),
+        (ON, "end it", OFF),
+        (ON, "stand up", OFF),
+        (ON, "release", OFF),
+        (call("hop"), "hop", call("hop")),
+        (call("hop"), "do hop for us", call("hop")),
     ],
 )
 def test_what_new_words_ask_for_is_done_again(first: Any, then: str, repeated: Any) -> None:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from edgeagent import Agent, Message, RunResult, ToolCall, ToolResult, skill, tool
+from edgeagent import Agent, Message, RunResult, Session, ToolCall, ToolResult, skill, tool
 from edgeagent.hooks import I_WAIT, NOT_LATER, TalkGuardHook, changes
 from edgeagent.robot import SafetyLatch
 from edgeagent.testing import ScriptedLLM, call
@@ -146,6 +146,10 @@ def test_what_asks_for_nothing_moves_nothing(text: str) -> None:
         "don't go to the kitchen, wait for me on the balcony",
         "don't go there, wait here and then go to the balcony",
         "don't follow me, go to the balcony",
+        "sorry, I was wrong, the kitchen",
+        "sorry, I am blind, the bedroom too",
+        "sorry I was too fast, off",
+        "sorry I forgot the light",
     ],
 )
 def test_what_asks_moves(text: str) -> None:
@@ -172,6 +176,23 @@ def test_a_time_that_answers_a_question_is_an_answer() -> None:
         ("note_down", "write down: go to the balcony"),
         ("undock", "get off the charger"),
         ("undock", "unplug yourself"),
+        ("take_note", "write down: go to the balcony"),
+        ("add_todo", "write down go to the balcony"),
+        ("exit_dock", "get off the charger"),
+        ("set_charging", "stop charging"),
+        ("play_speech", "say go to the balcony"),
+        ("replay_last", "say that again"),
+        ("repeat", "come again"),
+        ("volume_down", "too loud"),
+        ("slow_down", "too fast"),
+        ("calm_down", "calm down"),
+        ("keep_distance", "keep away from me"),
+        ("sleep", "wait a minute"),
+        ("pause", "one moment"),
+        ("wait", "hold on"),
+        ("notify_when", "tell me when the laundry is done"),
+        ("watch_tank", "let me know when the tank is full"),
+        ("check_pump", "check if the pump is on"),
     ],
 )
 def test_a_tool_that_is_called_so_is_asked_for(name: str, text: str) -> None:
@@ -268,6 +289,30 @@ def test_a_small_model_goes_on_only_with_what_was_left_undone(text: str) -> None
     assert (moved, result.reply) == ([], "There is nothing to continue.")
     for status, answer in (("interrupted", "I stopped."), ("not_run", "I stopped."), ("ok", "Shall I go on?")):
         assert told(text, messages=(*done(status), Message.assistant(answer)), english_only=True)[0] == ["balcony"]
+
+
+@pytest.mark.parametrize(("last", "driven"), [("drive", [1, 1]), ("go_to", [1])])
+def test_a_small_model_drives_on_where_it_has_driven(last: str, driven: list[float]) -> None:
+    done: list[float] = []
+
+    @skill
+    def drive(distance_m: float) -> str:
+        """Drive straight; negative is backwards."""
+        done.append(distance_m)
+        return "drove"
+
+    @skill
+    def go_to(place: str) -> str:
+        """Drive to a place."""
+        done.append(1)
+        return "arrived"
+
+    first = call("drive", distance_m=1) if last == "drive" else call("go_to", place="hall")
+    llm = ScriptedLLM([first], "Done.", [call("drive", distance_m=1)], "Done.")
+    session = Session(Agent("robi", llm=llm, tools=[drive, go_to], hooks=[TalkGuardHook(english_only=True)]))
+    session.step("go there")
+    session.step("keep going")
+    assert done == driven
 
 
 def test_a_stop_word_reaches_the_model_in_any_language() -> None:
@@ -384,7 +429,15 @@ def test_how_fast_and_how_long_motion_may_last_does_not_tell_when(parameter: str
 
 
 @pytest.mark.parametrize(
-    ("verb", "text"), [("wait", "wait ten seconds, then go"), ("count", "count to 10 and then go")]
+    ("verb", "text"),
+    [
+        ("wait", "wait ten seconds, then go"),
+        ("count", "count to 10 and then go"),
+        ("sleep", "wait ten seconds, then go"),
+        ("pause", "pause ten seconds, then go"),
+        ("wait", "after 10 seconds go to the balcony"),
+        ("delay", "wait a minute and go"),
+    ],
 )
 def test_a_tool_that_waits_takes_the_time_before_the_next(verb: str, text: str) -> None:
     assert called(text, verb, "go_to_balcony") == [verb, "go_to_balcony"]
