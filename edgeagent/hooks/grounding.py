@@ -468,8 +468,7 @@ def _chosen(pending: _Pending, said: _Said) -> tuple[ToolCall, ...]:
 
 
 def _answers_nothing(pending: _Pending, calls: Sequence[ToolCall], said: _Said) -> bool:
-    """True if what is said to one of several ways neither names one nor asks for something else: the model just makes
-    a call that was asked about."""
+    """True if what is said to one of several ways names none, and the model just makes a call that was asked about."""
     asked = pending.contradiction
     if asked is None or not calls:
         return False
@@ -479,8 +478,8 @@ def _answers_nothing(pending: _Pending, calls: Sequence[ToolCall], said: _Said) 
     offered = [*pending.proposed, *(call for one in asked.choices for call in one.calls)]
     made = [(call.name, call.arguments) for call in offered]
     tells = is_question(words) or not lists("classes").be.isdisjoint(words)
-    nothing_else = all((call.name, call.arguments) in made for call in calls)
-    return nothing_else and (tells or not any(_is_told(call, said) for call in calls))
+    takes_one = any((call.name, call.arguments) in made for call in calls)
+    return takes_one and (tells or not any(_is_told(call, said) for call in calls))
 
 
 def _is_told(call: ToolCall, said: _Said) -> bool:

@@ -165,12 +165,12 @@ def test_what_says_more_than_an_answer_is_done_by_itself(
     assert robot.done == done
 
 
-@pytest.mark.parametrize("answer", ["wait", "hm", "hold on", "thanks", "hello", "good morning", "what", "all right"])
+@pytest.mark.parametrize("answer", ["wait", "hm", "hold on", "thanks", "hello", "good morning", "what", "right now"])
 @pytest.mark.parametrize(
     ("text", "calls", "then"),
     [
         ("go to the kitchen or the office", [KITCHEN, OFFICE], [KITCHEN]),
-        ("turn east", [call("turn", angle_deg=-90)], [LEFT]),
+        ("turn east", [LEFT], [call("turn", angle_deg=-90)]),
         ("go to the kitchen and come back", [KITCHEN, BACK], [KITCHEN, BACK]),
     ],
 )
