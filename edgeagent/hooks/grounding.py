@@ -312,7 +312,9 @@ def _answers_nothing(pending: _Pending, calls: Sequence[ToolCall], said: Said) -
     offered = [*pending.proposed, *(call for one in asked.choices for call in one.calls)]
     made = [(call.name, call.arguments) for call in offered]
     tells = is_question(words) or not lists("classes").be.isdisjoint(words)
-    takes_one = any((call.name, call.arguments) in made for call in calls)
+    same = [(call.name, call.arguments) in made for call in calls]
+    # a model may begin again with what comes before the place
+    takes_one = any(same) if asked.choices else all(same)
     return takes_one and (tells or not any(_is_told(call, said) for call in calls))
 
 
