@@ -143,7 +143,7 @@ def _is_unasked(calls: Sequence[ToolCall], history: Sequence[Message], ctx: Agen
         _has_cue(words)
         or any(continues(message.text) for message in new)
         or any(_calls_by_name(call, words) for call, _ in changing)
-        or (_LISTS.ends & set(words) and all(_switches_back(call, made) for call, _ in changing))
+        or (_LISTS.ends & set(words) and all(_takes_back(call, made) for call, _ in changing))
         or any(word in asked and word not in _EMPTY and not is_number(word) for word in words)
     )
 
@@ -170,10 +170,10 @@ def _does_as(call: ToolCall, other: ToolCall) -> bool:
     )
 
 
-def _switches_back(call: ToolCall, made: Sequence[tuple[ToolCall, str]]) -> bool:
-    """True if a call switches the contrary of what the last one of its tool did."""
+def _takes_back(call: ToolCall, made: Sequence[tuple[ToolCall, str]]) -> bool:
+    """True if a call does the contrary of what the last one of its tool did."""
     last = next(one.arguments for one, _ in reversed(made) if one.name == call.name)
-    return any(isinstance(value, bool) and value is not last.get(key) for key, value in call.arguments.items())
+    return any(value != last[key] for key, value in call.arguments.items() if key in last)
 
 
 def _contrary(value: Any) -> Any:
@@ -212,6 +212,8 @@ def _carry(calls: Sequence[ToolCall], name: str) -> bool:
 def _has_cue(words: Sequence[str]) -> bool:
     """True if words ask for what was done before, whatever that was."""
     if _LISTS.cues & set(words) or _LISTS.cues_at_the_end & set(words[-1:]):
+        return True
+    if _LISTS.short_cues & set(words) and set(words) <= _LISTS.short_cues | _LISTS.beside_a_choice:
         return True
     if tuple(words) in _ALONE or any(one.dimension == "times" for one in amounts_of(words)):
         return True

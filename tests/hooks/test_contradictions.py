@@ -43,6 +43,11 @@ class Robot:
             return self._do("battery")
 
         @skill
+        def follow() -> str:
+            """Follow the person."""
+            return self._do("me")
+
+        @skill
         def fetch(thing: str) -> str:
             """Fetch a thing."""
             return self._do(thing)
@@ -63,6 +68,7 @@ class Robot:
             return self._do(bearing_deg)
 
         tools = [
+            follow,
             drive,
             turn,
             go_to,
@@ -165,12 +171,12 @@ def test_what_says_more_than_an_answer_is_done_by_itself(
     assert robot.done == done
 
 
-@pytest.mark.parametrize("answer", ["wait", "hm", "hold on", "thanks", "hello", "good morning", "what", "all right"])
+@pytest.mark.parametrize("answer", ["wait", "hm", "hold on", "thanks", "hello", "good morning", "what", "right now"])
 @pytest.mark.parametrize(
     ("text", "calls", "then"),
     [
         ("go to the kitchen or the office", [KITCHEN, OFFICE], [KITCHEN]),
-        ("turn east", [call("turn", angle_deg=-90)], [LEFT]),
+        ("turn east", [LEFT], [call("turn", angle_deg=-90)]),
         ("go to the kitchen and come back", [KITCHEN, BACK], [KITCHEN, BACK]),
     ],
 )
@@ -223,6 +229,7 @@ def test_what_contradicts_nothing_is_done_at_once(text: str, calls: list[Call], 
         ("the office", [OFFICE], ["kitchen", "office"]),
         ("come back to the office please", [OFFICE], ["kitchen", "office"]),
         ("to the office", [KITCHEN, OFFICE], ["kitchen", "office"]),
+        ("to me", [KITCHEN, call("follow")], ["kitchen", "me"]),
         ("turn left", [LEFT], [90]),
         ("no", [], []),
         ("never mind, the office is fine", [OFFICE], ["office"]),

@@ -907,7 +907,7 @@ def test_what_is_said_after_a_failure_is_asked_about_beside_it() -> None:
 
 def test_a_reply_without_calls_reads_nothing_of_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr("edgeagent.hooks.grounding.words_of", lambda text: read.append(text) or text.split())
+    monkeypatch.setattr("edgeagent.hooks.argument_doubts.words_of", lambda text: read.append(text) or text.split())
     assert Robot("Hello.").hear("hello").reply == "Hello."
     assert not read
 

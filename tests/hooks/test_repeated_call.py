@@ -152,8 +152,12 @@ ON, OFF = call("set_light", place="kitchen", on=True), call("set_light", place="
         (ON, "the office off", OFF),
         (WAVE, "nearly there", WAVE),
         (WAVE, "enough", WAVE),
+        (METER, "watch out", METER),
+        (METER, "down to earth", METER),
+        (METER, "what's up", METER),
         (ON, "enough", ON),
-        (METER, "enough", BACK),
+        (METER, "enough", METER),
+        (METER, "slow down", METER),
     ],
 )
 def test_what_new_words_do_not_ask_for_is_not_done_again(first: Any, then: str, repeated: Any) -> None:
