@@ -48,7 +48,7 @@ _FIRST: Final = 4
 _BOUND: Final = 2
 _CLAUSES: Final = re.compile(r"[,;:.!]\s+")
 _QUOTES: Final = re.compile(r"[^,;:.!?]+:\s+[^;:.!?]+")
-"""What stands behind a colon may be words to say: "repeat after me: go to the garage"."""
+"""Words to say may stand behind a colon: "repeat after me: go to the garage"."""
 _SENTENCES: Final = re.compile(r"[;:.!?]\s+")
 _PARTS: Final = re.compile(
     rf"[,;:.!?]\s+|(?<!\bgo )(?<!\bcome )\b(?:{'|'.join(map(' '.join, RULE.phrases('joins')))})\b", re.IGNORECASE

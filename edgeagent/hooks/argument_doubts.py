@@ -438,7 +438,7 @@ def required(tool: Tool) -> Collection[str]:
 def number_for(value: object, schema: Mapping[str, Any]) -> float | None:
     """The number that an argument is, also one that a model wrote as text."""
     if is_figure(value):
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     if isinstance(value, str) and schema.get("type") in ("number", "integer"):
         try:
             return float(value)

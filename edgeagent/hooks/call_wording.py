@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from edgeagent.english.amounts import Directions, orientation, unit_of
 from edgeagent.english.word_data import lists
@@ -21,7 +21,7 @@ _UNITS: Final[dict[str, str]] = {
 }
 
 
-def is_figure(value: object) -> bool:
+def is_figure(value: object) -> TypeGuard[int | float]:
     """True if an argument is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 

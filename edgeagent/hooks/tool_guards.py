@@ -44,7 +44,7 @@ _STOP: Final = "stop"
 _CALL: Final = re.compile(r"[{\[]\s*[\"'{]")
 """A call that was written where words were asked for: 'Irrigate: {"bed": "A"}'."""
 _DONE: Final = ("ok", "detached")
-"""How a call ends of which nothing is left to do."""
+"""Ends of a call of which nothing is left to do."""
 _KEPT: Final = 64
 """Texts; so many don't wait for their answers."""
 
@@ -113,7 +113,7 @@ class TalkGuardHook(BaseHook):
         self._talk = False
         """Nothing is asked for in what the model answers now."""
         self._waits = False
-        """What the model answers asks it to wait, and for nothing else."""
+        """True if the robot is asked to wait, and for nothing else, in what the model answers now."""
         self._again: frozenset[str] | None = None
         """The tools that were called before, where what the model answers asks for the same again."""
         self._is_foreign = True
