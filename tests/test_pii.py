@@ -103,6 +103,7 @@ def test_what_robots_talk_about_stays(text):
         ("https://h/x?user=a&pass=b&n=1", "https://h/x?user=a&pass=<PASSWORD>&n=1"),
         ("postgres://user:s3cret@db.example.com/x", "postgres://user:<PASSWORD>@db.example.com/x"),
         ("api_key=abcdef", "api_key=<API_KEY>"),
+        ("token=abcdef123456", "token=<API_KEY>"),
         ("the API key is abc1", "the API key is <API_KEY>"),
         ("Authorization: Bearer abcdefgh12345678", "Authorization: Bearer <API_KEY>"),
         ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic <API_KEY>"),

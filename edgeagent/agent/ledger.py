@@ -61,6 +61,7 @@ CEILING: Final = 100
 _NEVER_RAN: Final[frozenset[Status]] = frozenset(
     {"unknown", "invalid", "blocked", "declined", "denied", "skipped", "not_run"}
 )
+"""Statuses of calls whose body did not begin."""
 
 
 class Budget:

@@ -211,11 +211,10 @@ class GroundingHook(BaseHook):
     def _doubted_texts(self, at: int, name: str, value: Any, schema: Mapping[str, Any], said: Said) -> Doubt | None:
         """The doubt about a text, or about the texts of a list; None where it is known from where each comes."""
         texts = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
-        if any(not text.strip() or set(MARKS.findall(text)) - said.marks for text in texts):
-            return Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
         names = [text for text in texts if is_a_name(text, schema)]
-        if any(is_left_out(text, said) for text in names):
-            return Doubt(at, name, None, f"Which {name.replace('_', ' ')} do you mean?")
+        made_up = any(not text.strip() or set(MARKS.findall(text)) - said.marks for text in texts)
+        if made_up or any(is_left_out(text, said) for text in names):
+            return Doubt(at, name, None, _which(name))
         doubtful = [text for text in names if not self._is_named(text, said)]
         if not doubtful:
             return None

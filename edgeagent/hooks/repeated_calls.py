@@ -17,7 +17,7 @@ from edgeagent.english.tokens import OTHER_NAMES, alike, is_named, words_of
 from edgeagent.english.word_data import begins_with, is_number, lists
 from edgeagent.hooks.call_wording import is_figure, ways_of
 from edgeagent.hooks.hook import AfterLLM, BaseHook, FirePoint, HookResult, Payload
-from edgeagent.hooks.tool_guards import NOT_UNDERSTOOD, changes
+from edgeagent.hooks.tool_guards import NOT_UNDERSTOOD, changes, has_asked
 from edgeagent.messages import PEOPLE, Message, ToolCall
 from edgeagent.tools import Tool
 
@@ -117,7 +117,7 @@ def _has_number(value: Any) -> bool:
         return any(map(_has_number, value.values() if isinstance(value, Mapping) else value))
     if isinstance(value, str):
         return any(map(str.isdigit, value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return is_figure(value)
 
 
 # --- calls of before --------------------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def _is_unasked(calls: Sequence[ToolCall], history: Sequence[Message], ctx: Agen
     """True if all that calls would change was called before, or its contrary, and the newest words don't ask for it."""
     new = list(takewhile(lambda one: one.role == "user", reversed(history)))
     before = history[: len(history) - len(new)]
-    if not new or any(one.origin not in _SAID for one in new) or _has_asked(before):
+    if not new or any(one.origin not in _SAID for one in new) or has_asked(before):
         return False
     changing = [(call, tool) for call in calls if (tool := ctx.tool_of(call)) is not None and changes(tool)]
     made = list(_made(before))
@@ -146,11 +146,6 @@ def _is_unasked(calls: Sequence[ToolCall], history: Sequence[Message], ctx: Agen
         or (_LISTS.ends & set(words) and all(_takes_back(call, made) for call, _ in changing))
         or any(word in asked and word not in _EMPTY and not is_number(word) for word in words)
     )
-
-
-def _has_asked(before: Sequence[Message]) -> bool:
-    """True if the last reply has a question in it, which new words may answer."""
-    return next(("?" in one.text for one in reversed(before) if one.role == "assistant" and one.text.strip()), False)
 
 
 def _made(history: Sequence[Message]) -> Iterator[tuple[ToolCall, str]]:
@@ -206,7 +201,7 @@ def _may_be(amount: Amount, name: str) -> bool:
 
 def _carry(calls: Sequence[ToolCall], name: str) -> bool:
     """True if an argument of any call is a name."""
-    return any(name in words for call in calls for words in map(str, call.arguments.values()))
+    return any(name in str(value) for call in calls for value in call.arguments.values())
 
 
 def _has_cue(words: Sequence[str]) -> bool:

@@ -161,7 +161,7 @@ class TalkGuardHook(BaseHook):
                 self._continues = self._english_only and _RELEASES.release(said[0].text) is not None
                 self._is_foreign = not is_english(said[0].text, known) or asks_about_languages(said[0].text)
                 earlier = payload.messages[: len(payload.messages) - len(since)]
-                asked = _asked_something(earlier)
+                asked = has_asked(earlier)
                 self._finished = None if asked else _finished(earlier)
                 forbidding, verbs, named = self._forbidding, _verbs_of(payload.tools), _names_of(payload.tools)
                 asks = self._asks(said[0], known, asked) or names_a_verb(said[0].text, verbs, named)
@@ -274,7 +274,7 @@ def _is_moving(ctx: AgentContext) -> bool:
     return ctx.workers is not None and bool(ctx.workers.moving)
 
 
-def _asked_something(messages: Sequence[Message]) -> bool:
+def has_asked(messages: Sequence[Message]) -> bool:
     """True if the last reply has a question in it, which what is said next may answer."""
     return next(("?" in one.text for one in reversed(messages) if one.role == "assistant" and one.text.strip()), False)
 

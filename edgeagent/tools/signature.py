@@ -188,7 +188,7 @@ def _names_around(function: Callable[..., Any]) -> dict[str, Any] | None:
     names: list[dict[str, Any]] = []
     while frame is not None:
         around = f"{frame.f_code.co_qualname}.<locals>."
-        if frame.f_globals is function.__globals__ and function.__qualname__.startswith(around):
+        if frame.f_globals is getattr(function, "__globals__", None) and function.__qualname__.startswith(around):
             names.append(frame.f_locals)
         frame = frame.f_back
     return {name: value for local in reversed(names) for name, value in local.items()}
