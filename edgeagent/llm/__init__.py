@@ -33,6 +33,7 @@ __getattr__ = front(
     __name__,
     {
         "constraint": "untagged_name",
+        "earlier_turns": "retold",
         "engine": "Engine Logits common_prefix",
         "engine_settings": "EngineSettings KvType Memory choose default_threads memory_needed sizes_of",
         "gbnf": "Rules",
@@ -40,7 +41,7 @@ __getattr__ = front(
         "gguf": "read_header",
         "grammar": "Grammar TokenVocabulary",
         "llama": "LlamaLLM",
-        "opening": "DEFAULT_GATE call_threshold only_read",
+        "opening": "DEFAULT_GATE call_threshold only_read reading_threshold",
         "parsers": "FORMATS format_named",
         "parsers.call_format": "CallFormat Found NotACall",
         "parsers.grammars": "call_grammar",

@@ -32,7 +32,9 @@ from edgeagent.llm.opening import (
     call_threshold,
     for_words,
     gate_of,
+    has_answered,
     only_read,
+    reading_threshold,
     tagged_threshold,
 )
 from edgeagent.llm.parsers import FORMATS, CallFormat, format_named
@@ -45,7 +47,7 @@ from edgeagent.llm.reply_reader import read_reply
 from edgeagent.llm.stream_gate import THINKING_MARKERS, StreamGate, ends_in_thinking
 from edgeagent.llm.window import check_length
 from edgeagent.messages import Message
-from edgeagent.models.catalog import CallGate
+from edgeagent.models.catalog import CallGate, known_model
 from edgeagent.models.store import find_model
 
 DEFAULT_CONTEXT_TOKENS: Final = 4096
@@ -104,6 +106,8 @@ class LlamaLLM:
         call_gate: Least probability of a call, by the model's own first token, with which a reply may begin one without
             the tags of its template; below it the model talks. 0 lets every reply begin one; None takes the thresholds
             that were fitted for the model, or the default; a ``CallGate`` has one for calls with the tags too.
+        retell: Earlier turns of a conversation are told in one text, in place of a dialogue, to a request with tools;
+            None does so for the models of the catalogue that imitate a dialogue.
         force_arguments: Calls that a model writes without its template's tags are kept to their tools' schemas too,
             from the tool's name on; tools that move something are left alone.
         settings: How to use the machine.
@@ -125,6 +129,7 @@ class LlamaLLM:
         tool_format: str | None = None,
         constrain_tools: bool | None = None,
         call_gate: float | CallGate | None = None,
+        retell: bool | None = None,
         force_arguments: bool = False,
         settings: EngineSettings | None = None,
     ) -> None:
@@ -145,7 +150,9 @@ class LlamaLLM:
             self._format = HERMES  # the tools are shown in the system prompt, which says how to call them
         self._constrain_tools = constrain_tools
         self._force_arguments = force_arguments
-        self._call_gate = gate_of(call_gate, self.name, self.header.bytes)
+        known = known_model(self.name, self.header.bytes)
+        self._call_gate = gate_of(call_gate, known)
+        self._retells = known is not None and known.retells if retell is None else retell
         self._temperature = temperature
         self._seed = seed
         self._settings = settings or EngineSettings()
@@ -306,10 +313,18 @@ class LlamaLLM:
         """The gate on the first token; None where the model has no choice, or may do as it likes and nothing is run."""
         limit = call_threshold(self._call_gate, request)
         if free_to_call(request):
-            reading = self._call_gate.reading if may_doubt and not answers_result(request) else limit
+            doubts = may_doubt and not answers_result(request)
+            reading = reading_threshold(self._call_gate, request) if doubts else limit
             readers = frozenset(tool.name for tool in only_read(request.tools))
             tagged = tagged_threshold(self._call_gate, request)
-            return Opening(loaded.openers, limit, reading=reading, readers=readers, tagged=tagged)
+            return Opening(
+                loaded.openers,
+                limit,
+                reading=reading,
+                readers=readers,
+                tagged=tagged,
+                asks_for_words=self._retells and may_doubt and has_answered(request),
+            )
         talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
         return Opening(loaded.openers, limit, may_call=False) if talks and limit else None
 
@@ -318,7 +333,14 @@ class LlamaLLM:
         vocabulary = TokenVocabulary(engine.vocab, shown=(*(calls.markers if calls else ()), *THINKING_MARKERS))
         bos, eos = (self.header.metadata.get(f"tokenizer.ggml.{which}_token_id") for which in ("bos", "eos"))
         adapter = Adapter(self._quirks, _WRITERS.get(calls.name if calls else "", write_hermes))
-        return Prompter(self._template, vocabulary, adapter, bos=vocabulary.text_of(bos), eos=vocabulary.text_of(eos))
+        return Prompter(
+            self._template,
+            vocabulary,
+            adapter,
+            bos=vocabulary.text_of(bos),
+            eos=vocabulary.text_of(eos),
+            retells=self._retells,
+        )
 
     def _prefixes(self, engine: Engine) -> Prefixes:
         settings = self._settings

@@ -18,7 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.english.asking import Abilities, commands, requests_in
+from edgeagent.english.answers import is_backchannel
+from edgeagent.english.asking import Abilities, commands, may_ask, requests_in
+from edgeagent.english.completeness import Phrases
+from edgeagent.english.sentence_rules import is_question, sentence
+from edgeagent.english.tokens import words_of
 from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits, likeliest
 from edgeagent.llm.grammar import TokenVocabulary
@@ -26,7 +30,7 @@ from edgeagent.llm.parsers import FORMATS, CallFormat
 from edgeagent.llm.protocol import IN_WORDS, LLMRequest, ToolSpec
 from edgeagent.llm.stream_gate import THINKING_MARKERS, StreamGate
 from edgeagent.messages import Message
-from edgeagent.models.catalog import CallGate, language_models
+from edgeagent.models.catalog import CallGate, LanguageModel
 
 DEFAULT_GATE: Final = CallGate(first=0.95, asked=0.5, reading=0.95, later=1.0)
 """For models that nobody fitted: what fits both models that were measured. See docs/figures.md."""
@@ -118,6 +122,9 @@ class Opening:
     """Least probability of a call with which a reply may call these alone."""
     tagged: float = 0.0
     """Least probability of a call with which a reply may begin one with the tags of the template."""
+    asks_for_words: bool = False
+    """A reply without a call is asked for once more in words, whatever it began with: the model recites what it was
+    told of earlier turns."""
     probability: float | None = None
     """Of all tokens that can begin a call, at the first that is seen; None before it. Of the first try, where this
     reply is the second one after a call that was too improbable."""
@@ -152,7 +159,8 @@ class Opening:
                 and openers.opens(token)
             )
             improbable = improbable and not self.doubtful
-            self.declined = improbable and self.may_call and (openers.opens(token) or openers.ends(token))
+            strays = openers.opens(token) or openers.ends(token)
+            self.declined = improbable and self.may_call and (strays or self.asks_for_words)
             self.masked = improbable or not self.may_call
         if self.masked and (openers.opens(token) or openers.ends(token)):
             openers.mask(engine)
@@ -183,17 +191,14 @@ def for_words(request: LLMRequest) -> LLMRequest:
     return replace(request, messages=[*request.messages, hint], tool_choice="none")
 
 
-def gate_of(asked: float | CallGate | None, name: str, file_bytes: int) -> CallGate:
-    """The gate that was asked for; else that of a model that the catalogue knows by its name, or by the size of its
-    file; else the default. One number stands for all thresholds of untagged calls."""
+def gate_of(asked: float | CallGate | None, known: LanguageModel | None) -> CallGate:
+    """The gate that was asked for; else that of the catalogue's model, where one was fitted; else the default. One
+    number stands for all thresholds of untagged calls."""
     if isinstance(asked, CallGate):
         return asked
     if asked is not None:
         return CallGate(first=asked, reading=asked, later=asked)
-    for entry in language_models().values():
-        if entry.call_gate is not None and (entry.name == name or entry.bytes == file_bytes):
-            return entry.call_gate
-    return DEFAULT_GATE
+    return (known.call_gate if known else None) or DEFAULT_GATE
 
 
 def _spoken(request: LLMRequest) -> list[Message]:
@@ -212,7 +217,32 @@ def call_threshold(gate: CallGate, request: LLMRequest) -> float:
     """The one of a gate for the reply to a request; 0 where there is no gate."""
     if answers_result(request):
         return gate.further if gate.further < gate.later and _asks_for_more(request) else gate.later
+    if gate.following < gate.first and _follows(request):
+        return gate.following
     return gate.asked if gate.asked < gate.first and _commands(request) else gate.first
+
+
+def reading_threshold(gate: CallGate, request: LLMRequest) -> float:
+    """The one of a gate for a call that only reads, in the reply to what a person says."""
+    return min(gate.reading, gate.following) if has_answered(request) else gate.reading
+
+
+def has_answered(request: LLMRequest) -> bool:
+    """True if the model has answered before."""
+    return any(message.role == "assistant" for message in request.messages)
+
+
+def _follows(request: LLMRequest) -> bool:
+    """True if a person goes on talking in words that may ask for something to be done; an answer to a question may."""
+    spoken = _spoken(request)
+    said = list(takewhile(lambda message: message.role == "user", reversed(spoken)))
+    if not said or not has_answered(request):
+        return False
+    before, text = spoken[-len(said) - 1], said[0].text
+    if before.role == "assistant" and "?" in before.text:
+        return True
+    talks = is_question(sentence(text).bare) or text.rstrip().endswith("?") or is_backchannel(words_of(text))
+    return may_ask(text, Phrases()) and (not talks or requests_in(text, _abilities(request.tools)) > 0)
 
 
 def _commands(request: LLMRequest) -> bool:

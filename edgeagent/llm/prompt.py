@@ -30,10 +30,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from edgeagent.characters import common_length, plain_apostrophes
 from edgeagent.errors import ModelError
+from edgeagent.llm.earlier_turns import retold, told
 from edgeagent.llm.grammar import TokenVocabulary
 from edgeagent.llm.protocol import LLMRequest, ToolSpec
 from edgeagent.llm.stream_gate import without_empty_thinking
-from edgeagent.messages import Message, Status, ToolCall
+from edgeagent.messages import Message, ToolCall
 
 if TYPE_CHECKING:
     from edgeagent.llm.quirks import Adapter
@@ -189,19 +190,6 @@ def _tojson(
 
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
-_TOLD_AS: Final[dict[Status, str]] = {
-    "error": "error: ",
-    "unknown": "error: ",
-    "invalid": "error: ",
-    "blocked": "error: ",
-    "denied": "error: ",
-    "timed_out": "error: ",
-    "interrupted": "interrupted: ",
-    "not_run": "not run: ",
-    "skipped": "not run: ",
-    "declined": "not run: ",
-    "outcome_unknown": "outcome unknown: ",
-}
 
 Hide = Callable[[str], str]
 """Replaces what a text must not say to the model; see ``Guard``."""
@@ -246,10 +234,9 @@ def as_tools(tools: Iterable[ToolSpec], hide: Hide) -> Chat:
 
 def _as_dict(message: Message, hide: Hide, arguments_as_text: bool) -> dict[str, Any]:
     if message.role == "tool":
-        told = _TOLD_AS.get(message.status, "") if message.status else ""
         return {
             "role": "tool",
-            "content": hide(told + message.text),
+            "content": hide(told(message)),
             "name": hide(message.name or ""),
             "tool_call_id": hide(message.call_id or ""),
         }
@@ -352,9 +339,17 @@ class Prompter:
     """Makes prompts for one loaded model. Any thread may ask for one; only the generating thread remembers turns."""
 
     def __init__(
-        self, template: ChatTemplate, vocabulary: TokenVocabulary, adapter: Adapter, *, bos: str, eos: str
+        self,
+        template: ChatTemplate,
+        vocabulary: TokenVocabulary,
+        adapter: Adapter,
+        *,
+        bos: str,
+        eos: str,
+        retells: bool = False,
     ) -> None:
         self._template = template
+        self._retells = retells
         self._adapter = adapter
         self.vocabulary = vocabulary
         self._bos, self._eos = bos, eos
@@ -369,9 +364,10 @@ class Prompter:
         """
         hide = self._guard.hide
         tools = as_tools(request.tools, hide)
+        messages = retold(request.messages) if self._retells and request.tools else request.messages
 
         def chat(as_text: bool) -> Chat:
-            plain = as_chat(request.system, request.messages, hide, arguments_as_text=as_text)
+            plain = as_chat(request.system, messages, hide, arguments_as_text=as_text)
             return self._adapter.adapt(plain, tools)[0]
 
         text = self._template.render(

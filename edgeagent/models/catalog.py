@@ -209,6 +209,8 @@ class CallGate:
     """Of such a reply while fewer calls were made than the person's words may ask for; ``later`` if that is less."""
     asked: float = 1.0
     """Of a reply to a person who commands, in English, what a tool can do; that is ``first`` if that is less."""
+    following: float = 1.0
+    """Of a reply to a person who goes on talking, in words that may ask for something; ``first`` if that is less."""
     tagged: float = 0.0
     """Of a reply to a person who was not asked anything, for a call with the tags of the template."""
 
@@ -223,6 +225,8 @@ class LanguageModel(Entry):
     """The context can go back to an earlier token; that of hybrid and recurrent models can't."""
     call_gate: CallGate | None = None
     """As ``scripts/bench gate`` fitted it; None where nobody did."""
+    retells: bool = False
+    """Earlier turns are told to the model in one text, because it would imitate the replies of a dialogue."""
     sizes: ModelSizes | None = None
     """By the configuration in the model's first home; None of a model that comes with edgeagent, whose header tells."""
 
@@ -262,6 +266,12 @@ def entries() -> Mapping[str, Entry]:
 def language_models() -> dict[str, LanguageModel]:
     """The language models by name."""
     return {name: entry for name, entry in entries().items() if isinstance(entry, LanguageModel)}
+
+
+def known_model(name: str, file_bytes: int) -> LanguageModel | None:
+    """The language model of that name, or whose file has that size; None where the catalogue has none."""
+    known = language_models()
+    return known.get(name) or next((one for one in known.values() if one.bytes == file_bytes), None)
 
 
 def recognisers() -> dict[str, Recogniser]:

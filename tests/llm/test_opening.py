@@ -14,7 +14,15 @@ import pytest
 
 from edgeagent import LlamaLLM, Message, tool
 from edgeagent.errors import ModelError
-from edgeagent.llm import End, EngineSettings, Error, LLMRequest, ToolCallEnd, call_threshold
+from edgeagent.llm import (
+    End,
+    EngineSettings,
+    Error,
+    LLMRequest,
+    ToolCallEnd,
+    call_threshold,
+    reading_threshold,
+)
 from edgeagent.messages import Origin, Reading, Status, ToolCall, ToolResult
 from edgeagent.models import CallGate, language_models
 from tests.llm.random_models import cut
@@ -393,6 +401,56 @@ def test_what_was_asked_for_before_a_question_of_the_models_is_still_asked_for()
     result = Message.tool(ToolResult("call_1", "print_model", "ok", "done"))
     asked = [Message.user("print the gear and check the bed"), Message.assistant("How many?"), Message.user("four")]
     assert call_threshold(gate, LLMRequest(messages=[*asked, called, result], tools=PRINTER)) == 0.4
+
+
+GOING_ON = CallGate(first=0.9, asked=0.6, reading=0.8, later=1, following=0.5)
+
+
+def following(text: str, reply: str = "I printed the vase.") -> LLMRequest:
+    messages = [Message.user("print the vase"), Message.assistant(reply), Message.user(text)]
+    return LLMRequest(messages=messages, tools=PRINTER)
+
+
+@pytest.mark.parametrize(
+    ("text", "threshold"),
+    [
+        ("again", 0.5),
+        ("and the gear", 0.5),
+        ("half of that", 0.5),
+        ("check the bed", 0.5),
+        ("noch einmal", 0.5),
+        ("good", 0.9),
+        ("thank you", 0.9),
+        ("the vase is red", 0.9),
+        ("don't print it", 0.9),
+        ("how are you?", 0.9),
+        ("that was the vase?", 0.9),
+        ("can you print the gear?", 0.5),
+    ],
+)
+def test_what_is_said_after_a_reply_has_a_threshold_of_its_own(text: str, threshold: float) -> None:
+    assert call_threshold(GOING_ON, following(text)) == threshold
+    assert call_threshold(GOING_ON, replace(following(text), messages=[Message.user(text)])) in (0.6, 0.9)
+
+
+def test_the_answer_to_a_question_has_it_whatever_it_says() -> None:
+    assert call_threshold(GOING_ON, following("good", "The vase or the gear?")) == 0.5
+
+
+def test_a_question_after_a_reply_may_be_answered_by_reading() -> None:
+    assert reading_threshold(GOING_ON, following("how hot is it?")) == 0.5
+    assert reading_threshold(GOING_ON, ask("how hot is it?")) == 0.8
+
+
+def test_who_was_told_of_earlier_turns_is_asked_for_words_whatever_the_reply_began_with(
+    scripted_file: Callable[..., Path],
+) -> None:
+    """Else it recites them."""
+    earlier = [Message.user("go"), Message.assistant("I went."), Message.user("thank you")]
+    for messages, hinted in ((earlier, True), (earlier[:1], False)):
+        llm = LlamaLLM(scripted_file(["The robot went."], FAMILY), call_gate=2.0, retell=True)
+        assert ("Answer in words." in read(llm, ask(messages=messages)).prompt) is hinted
+        llm.close()
 
 
 def test_a_file_of_the_catalogue_is_known_by_its_size(write: Callable[..., Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from edgeagent import Agent, LlamaLLM, Message, Options, events, tool
 from edgeagent.errors import ModelError
 from edgeagent.llm import End, LLMRequest, ToolCallEnd
+from edgeagent.messages import ToolCall, ToolResult
 
 pytestmark = pytest.mark.timeout(600)  # half a billion weights on a slow machine
 MODELS = ("smollm2-135m", "qwen2.5-coder-0.5b")
@@ -107,3 +109,19 @@ def test_a_run_shows_no_json(mind: LlamaLLM) -> None:
     for said in ("Lower the blind of the bedroom to forty percent.", "Good night!"):
         result = agent.run(said)
         assert not any(sign in f"{''.join(shown)} {result.reply}" for sign in ('"name"', '"arguments"', "<tool"))
+
+
+def test_a_second_command_is_called_for_as_the_first_is(mind: LlamaLLM) -> None:
+    if mind.name == "smollm2-135m":
+        pytest.skip("makes no calls")
+    call = ToolCall("call_1", "lower_blind", {"window": "kitchen", "percent": 50})
+    before = [
+        Message.user("Lower the blind of the kitchen to 50 percent."),
+        Message.assistant("", [call]),
+        Message.tool(ToolResult(call.id, call.name, "ok", "The blind of the kitchen is at 50.")),
+        Message.assistant("The blind of the kitchen is at 50 percent."),
+    ]
+    request = ask("Now lower the blind of the bedroom to 80 percent.", max_tokens=60)
+    request = replace(request, messages=[*before, *request.messages])
+    calls = [event.call for event in mind.stream(request, Event()) if isinstance(event, ToolCallEnd)]
+    assert [(one.name, one.arguments) for one in calls] == [("lower_blind", {"window": "bedroom", "percent": 80})]
