@@ -57,7 +57,7 @@ _FOLLOWING: Final = 0.72
 """Share of later turns that follow up."""
 _TIED: Final = 0.3
 """Share of commands after an answer without a call, or after a failure, that a word ties to it."""
-_SCENES: Final = 0.25
+_SCENES: Final = 0.5
 """Share of the house robot's dialogues that stand in files."""
 _WITH_MORE: Final = 0.14
 """Share of later turns with a command behind or before them."""
