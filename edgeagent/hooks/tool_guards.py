@@ -19,7 +19,15 @@ from edgeagent.english.answers import is_backchannel
 from edgeagent.english.asking import asks_about_facts, continues, is_for_later, may_ask, names_a_verb
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.stop_phrases import STOP_WORDS, Grade, StopPhrases
-from edgeagent.english.tokens import NEGATIONS, asks_about_languages, has_english, has_foreign, is_english, words_of
+from edgeagent.english.tokens import (
+    NEGATIONS,
+    alike,
+    asks_about_languages,
+    has_english,
+    has_foreign,
+    is_english,
+    words_of,
+)
 from edgeagent.english.word_data import lists
 from edgeagent.errors import ConfigError
 from edgeagent.hooks.call_wording import ways_of
@@ -84,7 +92,7 @@ class TalkGuardHook(BaseHook):
             such a model calls at "continue", while nothing moves and nothing was left undone, is answered in words,
             but for more of a way: "drive a meter", "keep going".
         in_words: The model can talk: it is asked once more, for words instead of calls. What it said beside a call is
-            no such answer, because it may tell of what was not done.
+            no such answer, because it may tell of what was not done; ``answer`` takes the place of words that do.
     """
 
     points = frozenset({FirePoint.BEFORE_LLM, FirePoint.AFTER_LLM, FirePoint.BEFORE_TOOL})
@@ -106,6 +114,8 @@ class TalkGuardHook(BaseHook):
         self.holds_text = english_only or in_words
         self._wording = False
         """The model was asked for words in place of calls, and has not answered yet."""
+        self._kept: frozenset[str] = frozenset()
+        """First words of the names of the tools that were called in place of these words."""
         self._told: dict[str, bool] = {}
         """Texts, the last one at the end, and whether each may ask for something."""
         self._forbidding: frozenset[str] = frozenset()
@@ -176,7 +186,7 @@ class TalkGuardHook(BaseHook):
             return HookResult.replace(replace(payload, text=self._answer))
         if isinstance(payload, AfterLLM) and self._wording:
             self._wording = False
-            if _CALL.search(payload.text):
+            if _CALL.search(payload.text) or _claims(payload.text, self._kept):
                 return HookResult.replace(replace(payload, text=self._answer, tool_calls=()))
         if isinstance(payload, AfterLLM) and self._continues and not _is_moving(ctx):
             self._continues = False
@@ -192,7 +202,7 @@ class TalkGuardHook(BaseHook):
             return HookResult.replace(replace(payload, text=NOT_LATER))
         kept = self._is_unasked(tools) and not (self._any_language and _is_moving(ctx))
         if kept and self._in_words and isinstance(payload, AfterLLM) and not payload.text.strip():
-            self._wording = True
+            self._wording, self._kept = True, _verbs_of(tools)
             return HookResult.replace(replace(payload, tool_calls=(), in_words=True))
         return HookResult.end_turn(I_WAIT if self._waits else self._answer) if kept else None
 
@@ -245,6 +255,12 @@ def _only_waits(text: str, verbs: frozenset[str]) -> bool:
     """
     row = _RELEASES.read(text)
     return row is not None and row.grade is Grade.HOLD and verbs.isdisjoint(_WAITS.union(words_of(row.words)[:1]))
+
+
+def _claims(text: str, verbs: frozenset[str]) -> bool:
+    """True if a text tells that something was done which was not: "the robot picked it up" where "pick_up" was kept."""
+    said = set(words_of(text)) - verbs
+    return any(alike(word, verb) or word == f"{verb.removesuffix('e')}ing" for word in said for verb in verbs)
 
 
 def _called(reply: AfterLLM, ctx: AgentContext) -> list[Tool]:

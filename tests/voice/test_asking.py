@@ -367,6 +367,21 @@ def test_a_call_in_place_of_the_words_that_were_asked_for_is_not_shown() -> None
 
 
 @pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("I noted that.", NOT_UNDERSTOOD),
+        ("The robot is noting it.", NOT_UNDERSTOOD),
+        ("That is of note.", "That is of note."),
+    ],
+)
+def test_words_that_tell_of_what_was_not_done_are_not_said(words: str, told: str) -> None:
+    agent = _agent([])
+    agent.llm = ScriptedLLM([call("note", text="x")], words)
+    agent.hooks.append(TalkGuardHook(changes, any_language=True, in_words=True))
+    assert agent.run("the vase that you printed broke").reply == told
+
+
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("the vase is broken, note that down", False),
