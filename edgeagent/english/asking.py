@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from typing import Final
 
+from edgeagent.english.answers import is_backchannel
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.sentence_rules import (
@@ -57,6 +58,7 @@ _LOOK: Final = frozenset({"look", "listen", "wait"})
 """ "Look, just open the vents"."""
 _CONDITIONS: Final = frozenset({"if", "unless"})
 _MERE_TALK: Final = RULE.phrases("mere_talk")
+_COURTESIES: Final = RULE.phrases("courtesies")
 _GOES: Final = RULE.phrases("goes")
 _NO_COMMAND: Final = [[verb] for verb in RULE.no_commands]
 _NO_VERBS: Final = CLASS.auxiliaries | CLASS.wh | CLASS.determiners | CLASS.subjects | CLASS.be
@@ -171,6 +173,21 @@ def requests_in(text: str, can: Abilities) -> int:
         + _further_places(named, counted, can)
         + (noun and _names(first, can) and may_ask(" ".join(first), Phrases()))
     )
+
+
+def may_follow(text: str, can: Abilities) -> bool:
+    """True if what is said after a reply may ask for something to be done: "and the kitchen", "half of that", but no
+    statement, question or courtesy.
+
+    Args:
+        can: What the hearer can do.
+    """
+    asks = may_ask(text, Phrases())
+    if not asks or requests_in(text, can):
+        return asks
+    words = sentence(text).bare
+    states = words[0] in CLASS.subjects or begins_with(words, _COURTESIES) or is_backchannel(words)
+    return not (states or is_question(words) or text.rstrip().endswith("?"))
 
 
 def _further_places(parts: Sequence[Sequence[str]], asks: Sequence[bool], can: Abilities) -> int:

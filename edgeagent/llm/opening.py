@@ -18,11 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from edgeagent.english.answers import is_backchannel
-from edgeagent.english.asking import Abilities, commands, may_ask, requests_in
-from edgeagent.english.completeness import Phrases
-from edgeagent.english.sentence_rules import is_question, sentence
-from edgeagent.english.tokens import words_of
+from edgeagent.english.asking import Abilities, commands, may_follow, requests_in
 from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits, likeliest
 from edgeagent.llm.grammar import TokenVocabulary
@@ -238,11 +234,10 @@ def _follows(request: LLMRequest) -> bool:
     said = list(takewhile(lambda message: message.role == "user", reversed(spoken)))
     if not said or not has_answered(request):
         return False
-    before, text = spoken[-len(said) - 1], said[0].text
+    before = spoken[-len(said) - 1]
     if before.role == "assistant" and "?" in before.text:
         return True
-    talks = is_question(sentence(text).bare) or text.rstrip().endswith("?") or is_backchannel(words_of(text))
-    return may_ask(text, Phrases()) and (not talks or requests_in(text, _abilities(request.tools)) > 0)
+    return may_follow(said[0].text, _abilities(request.tools))
 
 
 def _commands(request: LLMRequest) -> bool:

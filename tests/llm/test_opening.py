@@ -425,6 +425,9 @@ def following(text: str, reply: str = "I printed the vase.") -> LLMRequest:
         ("don't print it", 0.9),
         ("how are you?", 0.9),
         ("that was the vase?", 0.9),
+        ("Thanks, well done.", 0.9),
+        ("you must be tired", 0.9),
+        ("well done, now print the gear", 0.5),
         ("can you print the gear?", 0.5),
     ],
 )
