@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from typing import Final
 
-from edgeagent.english.answers import is_backchannel
+from edgeagent.english.answers import is_backchannel, is_only_no
 from edgeagent.english.completeness import Phrases
 from edgeagent.english.inverse import inverse_normalised
 from edgeagent.english.sentence_rules import (
@@ -182,12 +182,15 @@ def may_follow(text: str, can: Abilities) -> bool:
     Args:
         can: What the hearer can do.
     """
-    asks = may_ask(text, Phrases())
-    if not asks or requests_in(text, can):
-        return asks
-    words = sentence(text).bare
+    said = sentence(text)
+    words = said.bare
+    if not may_ask(text, Phrases()) or begins_with(words, _MERE_TALK) or is_only_no(said.words):
+        return False
+    if NEGATIONS.search(text) and not is_correction(words):
+        return False
     states = words[0] in CLASS.subjects or begins_with(words, _COURTESIES) or is_backchannel(words)
-    return not (states or is_question(words) or text.rstrip().endswith("?"))
+    asks_back = is_question(words) or text.rstrip().endswith("?")
+    return requests_in(text, can) > 0 or not (states or asks_back)
 
 
 def _further_places(parts: Sequence[Sequence[str]], asks: Sequence[bool], can: Abilities) -> int:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from edgeagent.english.answers import yes_or_no
 from edgeagent.english.asking import Abilities, commands, may_follow, requests_in
 from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits, likeliest
@@ -236,7 +237,7 @@ def _follows(request: LLMRequest) -> bool:
         return False
     before = spoken[-len(said) - 1]
     if before.role == "assistant" and "?" in before.text:
-        return True
+        return yes_or_no(said[0].text) is not False or may_follow(said[0].text, _abilities(request.tools))
     return may_follow(said[0].text, _abilities(request.tools))
 
 

@@ -427,6 +427,10 @@ def following(text: str, reply: str = "I printed the vase.") -> LLMRequest:
         ("that was the vase?", 0.9),
         ("Thanks, well done.", 0.9),
         ("you must be tired", 0.9),
+        ("well done", 0.9),
+        ("no", 0.9),
+        ("tell me a joke", 0.9),
+        ("no, the gear", 0.5),
         ("well done, now print the gear", 0.5),
         ("can you print the gear?", 0.5),
     ],
@@ -436,8 +440,9 @@ def test_what_is_said_after_a_reply_has_a_threshold_of_its_own(text: str, thresh
     assert call_threshold(GOING_ON, replace(following(text), messages=[Message.user(text)])) in (0.6, 0.9)
 
 
-def test_the_answer_to_a_question_has_it_whatever_it_says() -> None:
+def test_the_answer_to_a_question_has_it_unless_it_is_a_no() -> None:
     assert call_threshold(GOING_ON, following("good", "The vase or the gear?")) == 0.5
+    assert call_threshold(GOING_ON, following("no thanks", "Shall I print on?")) == 0.9
 
 
 def test_a_question_after_a_reply_may_be_answered_by_reading() -> None:
