@@ -28,7 +28,7 @@ from edgeagent.english.sentence_rules import (
     without_asking,
     without_leading,
 )
-from edgeagent.english.tokens import NEGATION, NEGATIONS, alike, words_in, words_of
+from edgeagent.english.tokens import NEGATION, NEGATIONS, alike, is_english, words_in, words_of
 from edgeagent.english.word_data import begins_with, decide, is_number, says
 
 _SHORT: Final = 3
@@ -176,8 +176,8 @@ def requests_in(text: str, can: Abilities) -> int:
 
 
 def may_follow(text: str, can: Abilities) -> bool:
-    """True if what is said after a reply may ask for something to be done: "and the kitchen", "half of that", but no
-    statement, question or courtesy.
+    """True if what is said after a reply, in English, may ask for something to be done: "and the kitchen", "half of
+    that", but no statement, question or courtesy.
 
     Args:
         can: What the hearer can do.
@@ -186,7 +186,7 @@ def may_follow(text: str, can: Abilities) -> bool:
     words = said.bare
     if not may_ask(text, Phrases()) or begins_with(words, _MERE_TALK) or is_only_no(said.words):
         return False
-    if NEGATIONS.search(text) and not is_correction(words):
+    if (NEGATIONS.search(text) and not is_correction(words)) or not is_english(text, can.names):
         return False
     states = words[0] in CLASS.subjects or begins_with(words, _COURTESIES) or is_backchannel(words)
     asks_back = is_question(words) or text.rstrip().endswith("?")
