@@ -45,10 +45,11 @@ def retold(messages: Sequence[Message]) -> Sequence[Message]:
     newest = next((i for i in reversed(range(len(messages))) if _asks(messages[i])), 0)
     while newest and messages[newest - 1].role == "user":
         newest -= 1
-    lines = list(_lines(messages[:newest]))
+    lines = list(map(_on_one_line, _lines(messages[:newest])))
     if not lines:
         return messages
-    return [Message.user("\n".join([_BEGINNING, *lines, "", _NEWEST])), *messages[newest:]]
+    rules = [message for message in messages[:newest] if message.role == "system"]
+    return [*rules, Message.user("\n".join([_BEGINNING, *lines, "", _NEWEST])), *messages[newest:]]
 
 
 def _asks(message: Message) -> bool:
@@ -62,10 +63,10 @@ def _lines(messages: Sequence[Message]) -> Iterator[str]:
         if message.role == "user":
             yield f"* The user: {text}" if message.origin in _ASKING else text
         elif message.role == "assistant":
-            for call in message.tool_calls:
-                yield f"* Tool {call.name} with {_given(call)}{_returned(results.get(call.id))}"
             if text:
                 yield f"* The robot: {text}"
+            for call in message.tool_calls:
+                yield f"* Tool {call.name} with {_given(call)}{_returned(results.get(call.id))}"
 
 
 def _given(call: ToolCall) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from edgeagent.english.answers import yes_or_no
 from edgeagent.english.asking import Abilities, commands, may_follow, requests_in
+from edgeagent.english.sentence_rules import is_question, sentence
 from edgeagent.llm.constraint import untagged_name
 from edgeagent.llm.engine import Engine, Logits, likeliest
 from edgeagent.llm.grammar import TokenVocabulary
@@ -194,7 +195,7 @@ def gate_of(asked: float | CallGate | None, known: LanguageModel | None) -> Call
     if isinstance(asked, CallGate):
         return asked
     if asked is not None:
-        return CallGate(first=asked, reading=asked, later=asked)
+        return CallGate(first=asked, reading=asked, later=asked, following=asked)
     return (known.call_gate if known else None) or DEFAULT_GATE
 
 
@@ -220,8 +221,12 @@ def call_threshold(gate: CallGate, request: LLMRequest) -> float:
 
 
 def reading_threshold(gate: CallGate, request: LLMRequest) -> float:
-    """The one of a gate for a call that only reads, in the reply to what a person says."""
-    return min(gate.reading, gate.following) if has_answered(request) else gate.reading
+    """The one of a gate for a call that only reads, in the reply to what a person says: another one for a question, or
+    a request, after a reply."""
+    newest = _spoken(request)[-1:]
+    questions = any(is_question(sentence(message.text).bare) for message in newest if message.role == "user")
+    follows = has_answered(request) and (questions or _follows(request))
+    return min(gate.reading, gate.following) if follows else gate.reading
 
 
 def has_answered(request: LLMRequest) -> bool:
@@ -232,10 +237,11 @@ def has_answered(request: LLMRequest) -> bool:
 def _follows(request: LLMRequest) -> bool:
     """True if a person goes on talking in words that may ask for something to be done; an answer to a question may."""
     spoken = _spoken(request)
-    said = list(takewhile(lambda message: message.role == "user", reversed(spoken)))
-    if not said or not has_answered(request):
+    newest = takewhile(lambda message: message.role == "user", reversed(spoken))
+    said = [message for message in newest if message.origin in (*_SAID, "follow_up")]
+    before = next((message for message in reversed(spoken) if message.role != "user"), None)
+    if not said or before is None:
         return False
-    before = spoken[-len(said) - 1]
     if before.role == "assistant" and "?" in before.text:
         return yes_or_no(said[0].text) is not False or may_follow(said[0].text, _abilities(request.tools))
     return may_follow(said[0].text, _abilities(request.tools))

@@ -450,6 +450,22 @@ def test_a_question_after_a_reply_may_be_answered_by_reading() -> None:
     assert reading_threshold(GOING_ON, ask("how hot is it?")) == 0.8
 
 
+@pytest.mark.parametrize("text", ["thank you", "don't print it"])
+def test_talk_after_a_reply_reads_as_seldom_as_before(text: str) -> None:
+    assert reading_threshold(GOING_ON, following(text)) == 0.8
+
+
+def test_what_only_an_app_said_before_is_no_reply() -> None:
+    messages = [replace(Message.assistant("a hint"), origin="ephemeral"), Message.user("again")]
+    assert call_threshold(GOING_ON, LLMRequest(messages=messages, tools=PRINTER)) == 0.9
+
+
+def test_a_reply_that_is_continued_has_the_threshold_of_a_first_one() -> None:
+    request = following("Go on.")
+    continued = replace(request.messages[-1], origin="continuation")
+    assert call_threshold(GOING_ON, replace(request, messages=[*request.messages[:-1], continued])) == 0.9
+
+
 def test_who_was_told_of_earlier_turns_is_asked_for_words_whatever_the_reply_began_with(
     scripted_file: Callable[..., Path],
 ) -> None:
