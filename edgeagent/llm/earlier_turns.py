@@ -2,8 +2,8 @@
 
 A small model that writes its calls without the tags of its template imitates the dialogue that it is shown: after one
 reply in words it answers every command in words, and says that it was done. Told what happened before, it decides about
-each command as about a first one. The form of the lines is the one of nine with which both Qwen2.5-Coder made the most
-right calls and recited the least (docs/models.md).
+each command as about a first one. Of the thirteen forms of the lines that were tried this one brought the most right
+calls of Qwen2.5-Coder 0.5B, and no fewer of the 1.5B (docs/models.md).
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ import platformdirs
 from edgeagent.errors import ConfigError, ModelError
 from edgeagent.llm import native
 from edgeagent.llm.constraint import Plans, free_to_call
+from edgeagent.llm.earlier_turns import retold
 from edgeagent.llm.engine import Engine
 from edgeagent.llm.engine_settings import MIN_CONTEXT_TOKENS, Chosen, EngineSettings
 from edgeagent.llm.generation import Generation
@@ -32,7 +33,6 @@ from edgeagent.llm.opening import (
     call_threshold,
     for_words,
     gate_of,
-    has_answered,
     only_read,
     reading_threshold,
     tagged_threshold,
@@ -323,7 +323,7 @@ class LlamaLLM:
                 reading=reading,
                 readers=readers,
                 tagged=tagged,
-                asks_for_words=self._retells and may_doubt and has_answered(request),
+                asks_for_words=self._retells and may_doubt and retold(request.messages) is not request.messages,
             )
         talks = bool(request.tools) and request.tool_choice == "none" and request.response_schema is None
         return Opening(loaded.openers, limit, may_call=False) if talks and limit else None

@@ -111,9 +111,8 @@ def test_a_run_shows_no_json(mind: LlamaLLM) -> None:
         assert not any(sign in f"{''.join(shown)} {result.reply}" for sign in ('"name"', '"arguments"', "<tool"))
 
 
+@pytest.mark.parametrize("mind", ["qwen2.5-coder-0.5b"], indirect=True)
 def test_a_second_command_is_called_for_as_the_first_is(mind: LlamaLLM) -> None:
-    if mind.name == "smollm2-135m":
-        pytest.skip("makes no calls")
     call = ToolCall("call_1", "lower_blind", {"window": "kitchen", "percent": 50})
     before = [
         Message.user("Lower the blind of the kitchen to 50 percent."),
